@@ -3,10 +3,10 @@
 Made with Python 3.11, torch 2.15.0 (CPU), transformers 5.17.0, safetensors 0.8.0; fp32, eager attention, eager experts,
 one thread. Run:  python make.py [CASE ...]   (no argument: all cases of cases.py; each folder is written anew)
 
-Each case gets config.json, the weights, golden.safetensors and golden.json (which names every tensor). Weights come from
-`model_seed` of the case, prompts from a search: prompt seeds 0, 1, 2, ... until no row has a choice margin of MARGIN or
-less, neither of the router nor of the indexer, so every row must agree. Where no prompt is found the next model seed is
-tried. The seeds chosen are printed and stored in golden.json.
+Each case gets config.json, the weights, golden.safetensors and golden.json (which names every tensor). Weights come
+from `model_seed` of the case, prompts from a search: prompt seeds 0, 1, 2, ... until no row has a choice margin of
+MARGIN or less, neither of the router nor of the indexer, so every row must agree. Where no prompt is found the next
+model seed is tried. The seeds chosen are printed and stored in golden.json.
 """
 
 import json
@@ -261,7 +261,7 @@ LEGEND = {
     "token_ids": "i32 [T]; in decode.*: prompt followed by the generated tokens",
     "embedding": "f32 [T, hidden_size], input of layer 0",
     "layer.L.hidden": "f32 [T, hidden_size], output of decoder layer L (before the final norm)",
-    "layer.L.expert_ids": "i32 [T, num_experts_per_tok], sparse layers only; by router weight, largest first, ties by id",
+    "layer.L.expert_ids": "i32 [T, num_experts_per_tok], sparse layers only; largest weight first, ties by id",
     "layer.L.router_weights": "f32 like expert_ids; the weight applied (after normalising and scaling)",
     "layer.L.router_margin": "f32 [T], k-th minus k+1-th of sigmoid + bias within the allowed groups; inf: no refusal",
     "layer.L.group_margin": "f32 [T], last allowed minus first refused group score; inf with one group",
@@ -274,7 +274,8 @@ LEGEND = {
 
 
 def describe(seed, record, generated=0):
-    return {"prompt_seed": seed, "token_count": len(record["token_ids"]), "prompt_length": len(record["token_ids"]) - generated,
+    count = len(record["token_ids"])
+    return {"prompt_seed": seed, "token_count": count, "prompt_length": count - generated,
             "least_router_margin": least_margin(record, "router_margin"),
             "least_group_margin": least_margin(record, "group_margin"),
             "least_index_margin": least_margin(record, "index_margin")}
