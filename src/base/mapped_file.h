@@ -22,6 +22,9 @@ class MappedFile {
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
   const std::filesystem::path& path() const { return path_; }
 
+  // Gives back the memory of the bytes below `end`, for readers that go through a large file once. Looking at them again is allowed.
+  void release(std::size_t end) const;
+
  private:
   std::filesystem::path path_;
   const std::byte* data_ = nullptr;
@@ -48,5 +51,32 @@ class AtomicFile {
 };
 
 void write_file(const std::filesystem::path& path, std::string_view text);  // AtomicFile in one call
+
+// A new file that is filled in any order through a mapping. All its bytes are written once beforehand, so that a full disk is an Error
+// here and not a signal later. Under its own name at once: for files in a folder that gets its name when all are done.
+class MappedOutput {
+ public:
+  struct Part {
+    std::byte fill{};
+    std::uint64_t byte_count = 0;
+  };
+  MappedOutput(std::filesystem::path path, std::string_view head, std::span<const Part> parts);
+  MappedOutput(MappedOutput&& other) noexcept;
+  MappedOutput& operator=(MappedOutput&& other) = delete;
+  ~MappedOutput();
+
+  std::byte* data() { return data_; }  // [size()], from the start of the head
+  std::size_t size() const { return size_; }
+  void release() const;  // gives back the memory of what was written so far; the file keeps it
+  void sync() const;     // throws Error if the disk refuses
+
+ private:
+  std::filesystem::path path_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Makes renames and new files in `folder` last: without it a renamed file can be lost with the machine, since a rename is an entry of its folder.
+void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace atlas

@@ -2,9 +2,6 @@
 #include "trace/trace_writer.h"
 
 #include <cassert>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <utility>
 
 namespace atlas {
@@ -12,14 +9,6 @@ namespace atlas {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Without this a renamed file can be lost with the machine: a rename is an entry of its folder.
-void sync_folder(const fs::path& folder) {
-  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return;
-  ::fsync(file);
-  ::close(file);
-}
 
 void write_tokens(const fs::path& folder, const TokenTable& tokens) {
   const std::vector<std::uint64_t> shape{tokens.probe_index.size()};
@@ -30,17 +19,10 @@ void write_tokens(const fs::path& folder, const TokenTable& tokens) {
   write_safetensors(folder / "tokens.safetensors", std::move(tensors));
 }
 
-bool is_trace_file(const std::string& name) {
-  return name == "manifest.json" || name == "tokens.safetensors" || name.starts_with("layer-") || name.find(".partial-") != std::string::npos;
-}
-
-void remove_trace(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!is_trace_file(name) || !entry.is_regular_file())
-      throw Error(Problem{entry.path().string(), "a file that is no part of a trace", "a trace folder to replace", "another folder was named"});
-  }
-  fs::remove_all(folder);
+// Also what AtomicFile leaves behind when it is killed: a trace file's name with ".partial-" and a process id after it.
+bool is_trace_file(const std::string& file_name) {
+  const std::string name = file_name.substr(0, file_name.find(".partial-"));
+  return name == "manifest.json" || name == "tokens.safetensors" || (name.starts_with("layer-") && name.ends_with(".safetensors"));
 }
 
 // The fields in which two manifests differ, as "settings, probes".
@@ -93,6 +75,15 @@ void assert_ids(const LayerRoutes& routes, const TraceManifest& manifest) {
 
 }  // namespace
 
+void remove_trace(const fs::path& folder) {
+  if (!fs::is_directory(folder)) throw Error(Problem{folder.string(), "no folder", "a trace folder to replace", "another file was named"});
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_trace_file(entry.path().filename().string()) && entry.is_regular_file()) continue;
+    throw Error(Problem{entry.path().string(), "a file that is no part of a trace", "a trace folder to replace", "another folder was named"});
+  }
+  fs::remove_all(folder);
+}
+
 TraceWriter::TraceWriter(fs::path folder, TraceManifest manifest, const TokenTable& tokens, Existing existing)
     : folder_(std::move(folder)), manifest_(std::move(manifest)) {
   const bool there = fs::exists(folder_) && !(fs::is_directory(folder_) && fs::is_empty(folder_));
@@ -102,7 +93,9 @@ TraceWriter::TraceWriter(fs::path folder, TraceManifest manifest, const TokenTab
   if (there && existing == Existing::resume && fs::exists(folder_ / "manifest.json")) {
     check_same_capture(folder_, manifest_);
   } else {
-    fs::create_directories(folder_);
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) throw Error(Problem{folder_.string(), "cannot create it: " + error.message(), "", ""});
     write_tokens(folder_, tokens);
     write_file(folder_ / "manifest.json", manifest_to_json(manifest_).dump(1) + "\n");
     sync_folder(folder_);

@@ -33,4 +33,7 @@ class TraceWriter {
   TraceManifest manifest_;
 };
 
+// Deletes the trace in `folder`, whole or interrupted. Throws Error, deleting nothing, if anything else lies there.
+void remove_trace(const std::filesystem::path& folder);
+
 }  // namespace atlas
