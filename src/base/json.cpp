@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -127,6 +128,24 @@ void ObjectReader::refuse_unknown() {
   for (const auto& [key, value] : object_->items()) {
     if (!asked_.contains(key)) problem(key, "a field that is not known here", "no such field", "a spelling slip, or a newer format");
   }
+}
+
+static std::optional<std::uint64_t> array_index(const std::string& key) {
+  if (key.empty() || key.size() > 10 || (key.size() > 1 && key[0] == '0')) return std::nullopt;
+  if (!std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  const std::uint64_t value = std::stoull(key);
+  return value < 4294967295U ? std::optional(value) : std::nullopt;
+}
+
+std::vector<std::size_t> javascript_key_order(const std::vector<std::string>& keys) {
+  std::vector<std::size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&keys](std::size_t left, std::size_t right) {
+    const auto left_index = array_index(keys[left]), right_index = array_index(keys[right]);
+    if (left_index && right_index) return *left_index < *right_index;
+    return left_index.has_value() && !right_index.has_value();
+  });
+  return order;
 }
 
 }  // namespace atlas

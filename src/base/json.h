@@ -53,4 +53,8 @@ class ObjectReader {
 // The whole number in `value` if it is one within [0, max], judged by value: 3, 3.0 and 3e0 are the same.
 std::optional<std::uint64_t> whole_number(const Json& value, std::uint64_t max);
 
+// The order in which JavaScript visits an object's keys, as indices into `keys`: canonical array indices (0 .. 2^32 - 2) first, as numbers,
+// then the rest as they stand.
+std::vector<std::size_t> javascript_key_order(const std::vector<std::string>& keys);
+
 }  // namespace atlas

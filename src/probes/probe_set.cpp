@@ -18,25 +18,6 @@ bool is_white_space(std::uint32_t c) {
          c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
 }
 
-// JavaScript visits keys that are canonical array indices (0 .. 2^32 - 2) first, as numbers; the rest in file order.
-std::optional<std::uint64_t> array_index(const std::string& key) {
-  if (key.empty() || key.size() > 10 || (key.size() > 1 && key[0] == '0')) return std::nullopt;
-  if (!std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-  const std::uint64_t value = std::stoull(key);
-  return value < 4294967295U ? std::optional(value) : std::nullopt;
-}
-
-std::vector<std::pair<std::string, const Json*>> in_javascript_order(const Json& object) {
-  std::vector<std::pair<std::string, const Json*>> entries;
-  for (const auto& [key, value] : object.items()) entries.emplace_back(key, &value);
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
-    const auto left_index = array_index(left.first), right_index = array_index(right.first);
-    if (left_index && right_index) return *left_index < *right_index;
-    return left_index.has_value() && !right_index.has_value();
-  });
-  return entries;
-}
-
 void number_runs(ProbeSet& set) {
   std::map<std::string, std::uint32_t> next;
   for (Probe& probe : set.probes) {
@@ -103,7 +84,9 @@ void read_version_1(const Json& root, const std::string& where, ProbeSet& set, s
   }
   if (categories->size() < min_topic_count)
     problems.push_back({where + ": $.categories", std::to_string(categories->size()) + " topics", "at least two", ""});
-  for (const auto& [topic, prompts] : in_javascript_order(*categories)) read_topic_v1(topic, *prompts, where, set, problems);
+  std::vector<std::string> topics;
+  for (const auto& [topic, prompts] : categories->items()) topics.push_back(topic);
+  for (const std::size_t i : javascript_key_order(topics)) read_topic_v1(topics[i], categories->at(topics[i]), where, set, problems);
 }
 
 bool is_probe_id(std::string_view id) {

@@ -75,12 +75,16 @@ void assert_ids(const LayerRoutes& routes, const TraceManifest& manifest) {
 
 }  // namespace
 
-void remove_trace(const fs::path& folder) {
+void check_removable(const fs::path& folder) {
   if (!fs::is_directory(folder)) throw Error(Problem{folder.string(), "no folder", "a trace folder to replace", "another file was named"});
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (is_trace_file(entry.path().filename().string()) && entry.is_regular_file()) continue;
     throw Error(Problem{entry.path().string(), "a file that is no part of a trace", "a trace folder to replace", "another folder was named"});
   }
+}
+
+void remove_trace(const fs::path& folder) {
+  check_removable(folder);
   fs::remove_all(folder);
 }
 

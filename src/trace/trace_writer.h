@@ -33,7 +33,8 @@ class TraceWriter {
   TraceManifest manifest_;
 };
 
-// Deletes the trace in `folder`, whole or interrupted. Throws Error, deleting nothing, if anything else lies there.
+// Deletes the trace in `folder`, whole or interrupted. Throws Error, deleting nothing, if anything else lies there; check_removable() only asks.
+void check_removable(const std::filesystem::path& folder);
 void remove_trace(const std::filesystem::path& folder);
 
 }  // namespace atlas

@@ -1,0 +1,35 @@
+// The atlas: counts, what the statistics made of them, and where they come from. Made by build_atlas(); written as atlas.json; read by the
+// page, `show` and `export`. docs/atlas.schema.json describes the file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stats/reference.h"
+#include "trace/counts.h"
+
+namespace atlas {
+
+struct Atlas {
+  Counts counts;                     // every expert seen, every probe
+  std::vector<std::string> topics;   // code-unit order
+  ReferenceAtlas reference;          // the reference document's numbers
+  ReferenceValidation validation;    // and its leave-one-prompt-out
+  std::string made_by_version;       // of expert-atlas
+  std::string made_by_commit;
+};
+
+// Throws Error as reference mode refuses.
+Atlas build_atlas(Counts counts, const ReferenceOptions& options);
+
+Json atlas_to_json(const Atlas& atlas);
+Atlas atlas_from_json(const Json& json, const std::string& where);  // throws Error that lists every problem
+
+void write_atlas(const std::filesystem::path& path, const Atlas& atlas);
+Atlas read_atlas(const std::filesystem::path& path);
+
+// The same atlas without prompts, answers and picture paths.
+void leave_out_texts(Atlas& atlas);
+
+}  // namespace atlas

@@ -1,0 +1,157 @@
+// See show.h.
+#include "atlas/show.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace atlas {
+
+namespace {
+
+std::string expert_name(const ReferenceExpert& expert) { return fmt::format("{}:{}", expert.layer, expert.expert); }
+
+// The kept experts whose top topic is `topic`, strongest first (the order of the reference).
+std::vector<const ReferenceExpert*> experts_of(const Atlas& atlas, std::size_t topic) {
+  std::vector<const ReferenceExpert*> experts;
+  for (const ReferenceExpert& expert : atlas.reference.experts)
+    if (expert.top_topic == topic) experts.push_back(&expert);
+  return experts;
+}
+
+struct TopicHits {
+  std::uint64_t hits = 0;
+  std::uint64_t trials = 0;
+};
+
+TopicHits hits_of(const Atlas& atlas, const std::string& topic) {
+  TopicHits result;
+  for (const ReferenceTrial& trial : atlas.validation.trials) {
+    if (trial.topic != topic) continue;
+    result.trials++;
+    result.hits += trial.correct ? 1 : 0;
+  }
+  return result;
+}
+
+std::uint64_t strong_count(const Atlas& atlas, std::size_t topic) {
+  std::uint64_t count = 0;
+  for (const ReferenceExpert* expert : experts_of(atlas, topic)) count += expert->specialisation >= atlas.reference.options.strong_threshold ? 1 : 0;
+  return count;
+}
+
+std::size_t topic_index(const Atlas& atlas, const std::string& topic) {
+  const auto found = std::find(atlas.topics.begin(), atlas.topics.end(), topic);
+  if (found != atlas.topics.end()) return static_cast<std::size_t>(found - atlas.topics.begin());
+  throw Error(Problem{"--topic " + topic, "no topic of this name", fmt::format("one of {}", fmt::join(atlas.topics, ", ")), ""});
+}
+
+std::string model_line(const TraceManifest& manifest) {
+  std::string layers = manifest.layers.empty() ? "no layers"
+                                               : fmt::format("{} MoE layers ({} to {})", manifest.layers.size(), manifest.layers.front(), manifest.layers.back());
+  return fmt::format("{} through {}: {} of {} experts a token, {}", manifest.model.name.empty() ? "a model" : manifest.model.name,
+                     manifest.engine_name, manifest.expert_top_k, manifest.expert_count, layers);
+}
+
+}  // namespace
+
+const char* status_name(ExpertStatus status) {
+  switch (status) {
+    case ExpertStatus::kept: return "kept";
+    case ExpertStatus::sparse: return "sparse";
+    default: return "unreplicated";
+  }
+}
+
+bool sets_are_whole_lists(const Atlas& atlas) { return atlas.validation.top_k * 4 > atlas.counts.experts.size(); }
+std::uint64_t suggested_top_k(const Atlas& atlas) { return std::max<std::uint64_t>(1, atlas.counts.experts.size() / 20); }
+
+std::string summary_text(const Atlas& atlas) {
+  const ReferenceSummary& summary = atlas.reference.summary;
+  const ReferenceValidation& validation = atlas.validation;
+  std::string text = model_line(atlas.counts.manifest) + "\n";
+  text += fmt::format("{} prompts of {} topics; {} experts seen, {} kept, {} with too few selections, {} not replicated\n", atlas.reference.run_count,
+                      atlas.topics.size(), summary.experts_seen, summary.experts_kept, summary.dropped_sparse, summary.dropped_unreplicated);
+  text += fmt::format("Routed mostly for one topic (specialisation >= {}): {} of {} experts ({:.1f} %)\n", atlas.reference.options.strong_threshold,
+                      summary.strong_specialists, summary.experts_kept, 100 * summary.strong_specialist_rate);
+  text += fmt::format("Unseen prompts, leave-one-out (reference protocol, top-{} sets): {} of {} right = {:.3f}; chance {:.3f}\n", validation.top_k,
+                      validation.hits, validation.trials.size(), validation.accuracy, validation.chance);
+  return text;
+}
+
+std::string topics_text(const Atlas& atlas) {
+  std::string text = fmt::format("\n{:<20} {:>9} {:>7}  {}\n", "topic", "unseen", "strong", "strongest experts (layer:expert, specialisation)");
+  for (std::size_t c = 0; c < atlas.topics.size(); c++) {
+    const TopicHits hits = hits_of(atlas, atlas.topics[c]);
+    std::string experts;
+    std::size_t shown = 0;
+    for (const ReferenceExpert* expert : experts_of(atlas, c)) {
+      if (shown++ == 4) break;
+      experts += fmt::format("{}{} {:.2f}", experts.empty() ? "" : "   ", expert_name(*expert), expert->specialisation);
+    }
+    text += fmt::format("{:<20} {:>4} of {:<2} {:>6}  {}\n", atlas.topics[c], hits.hits, hits.trials, strong_count(atlas, c), experts);
+  }
+  return text;
+}
+
+Json summary_json(const Atlas& atlas) {
+  const ReferenceSummary& summary = atlas.reference.summary;
+  Json topics = Json::array();
+  for (std::size_t c = 0; c < atlas.topics.size(); c++) {
+    const TopicHits hits = hits_of(atlas, atlas.topics[c]);
+    topics.push_back({{"topic", atlas.topics[c]}, {"hits", hits.hits}, {"trials", hits.trials}, {"strong", strong_count(atlas, c)}});
+  }
+  return {{"model", atlas.counts.manifest.model.name},
+          {"engine", atlas.counts.manifest.engine_name},
+          {"experts_seen", summary.experts_seen},
+          {"experts_kept", summary.experts_kept},
+          {"dropped_sparse", summary.dropped_sparse},
+          {"dropped_unreplicated", summary.dropped_unreplicated},
+          {"strong_specialists", summary.strong_specialists},
+          {"top_k", atlas.validation.top_k},
+          {"hits", atlas.validation.hits},
+          {"trials", atlas.validation.trials.size()},
+          {"accuracy", atlas.validation.accuracy},
+          {"chance", atlas.validation.chance},
+          {"topics", topics}};
+}
+
+std::string topic_text(const Atlas& atlas, const std::string& topic) {
+  constexpr std::size_t most_experts = 20;
+  const std::size_t c = topic_index(atlas, topic);
+  const auto experts = experts_of(atlas, c);
+  std::string text = fmt::format("{}: {} experts are routed most often for it\n\n", topic, experts.size());
+  text += fmt::format("{:<12} {:>14} {:>9} {:>6} {:>10} {:>8}\n", "layer:expert", "specialisation", "affinity", "lift", "selections", "prompts");
+  for (std::size_t i = 0; i < experts.size() && i < most_experts; i++) {
+    const ReferenceExpert& expert = *experts[i];
+    text += fmt::format("{:<12} {:>14.3f} {:>9.3f} {:>6.2f} {:>10} {:>3} of {:<2}\n", expert_name(expert), expert.specialisation, expert.affinity[c],
+                        expert.top_lift, expert.total, expert.fired_runs, expert.total_runs);
+  }
+  if (experts.size() > most_experts) text += fmt::format("... and {} more (export --as csv lists all)\n", experts.size() - most_experts);
+  text += fmt::format("\n{:<12} {:<20} {:>9} {:>10}\n", "held out", "taken for", "own set", "best other");
+  for (const ReferenceTrial& trial : atlas.validation.trials) {
+    if (trial.topic != topic) continue;
+    text += fmt::format("{:<12} {:<20} {:>9.3f} {:>10.3f}{}\n", "prompt " + std::to_string(trial.prompt_index), atlas.topics[trial.predicted],
+                        trial.own_share, trial.best_other_share, trial.correct ? "" : "  wrong");
+  }
+  return text;
+}
+
+Json topic_json(const Atlas& atlas, const std::string& topic) {
+  const std::size_t c = topic_index(atlas, topic);
+  Json experts = Json::array();
+  for (const ReferenceExpert* expert : experts_of(atlas, c)) {
+    experts.push_back({{"layer", expert->layer},
+                       {"expert", expert->expert},
+                       {"specialisation", expert->specialisation},
+                       {"affinity", expert->affinity[c]},
+                       {"top_lift", expert->top_lift},
+                       {"total", expert->total},
+                       {"fired_runs", expert->fired_runs},
+                       {"total_runs", expert->total_runs}});
+  }
+  const TopicHits hits = hits_of(atlas, topic);
+  return {{"topic", topic}, {"hits", hits.hits}, {"trials", hits.trials}, {"experts", experts}};
+}
+
+}  // namespace atlas

@@ -1,0 +1,62 @@
+// `expert-atlas build X.trace|X.counts --out atlas.json`
+#include <fmt/format.h>
+
+#include "atlas/atlas.h"
+#include "atlas/reference_json.h"
+#include "atlas/show.h"
+#include "base/mapped_file.h"
+#include "cli/command.h"
+
+namespace atlas::cli {
+
+namespace {
+
+struct Options {
+  std::string input, out, reference_out;
+  ReferenceOptions reference;
+  bool no_text = false;
+};
+
+Counts read_input(const std::string& input) {
+  return std::filesystem::is_directory(input) ? count(Trace(input)) : read_counts(input);
+}
+
+// What the reference document's own functions would have returned, as one object.
+void write_reference(const std::string& path, const Atlas& atlas) {
+  const Json json{{"runs", reference_runs_json(reference_runs(atlas.counts))},
+                  {"atlas", reference_atlas_json(atlas.reference)},
+                  {"validation", reference_validation_json(atlas.validation)},
+                  {"webExperts", reference_web_experts_json(atlas.reference)}};
+  write_file(path, json.dump() + "\n");
+}
+
+void build(const Options& options, const Console& console) {
+  Atlas atlas = build_atlas(read_input(options.input), options.reference);
+  if (options.no_text) leave_out_texts(atlas);
+  if (!options.reference_out.empty()) write_reference(options.reference_out, atlas);
+  write_atlas(options.out, atlas);
+  if (sets_are_whole_lists(atlas)) {
+    console.note(fmt::format("note: {} experts were seen and --top-k is {}: topic sets become nearly whole lists and say little; try --top-k {}",
+                             atlas.counts.experts.size(), atlas.validation.top_k, suggested_top_k(atlas)));
+  }
+  console.result(summary_text(atlas) + fmt::format("Written to {}\n", options.out), summary_json(atlas));
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, const Console& console) {
+  CLI::App* command = app.add_subcommand("build", "Build the atlas: affinities, specialisation, and the test on held-out prompts");
+  command->footer("Example: expert-atlas build my.trace --out atlas.json --top-k 20");
+  auto options = std::make_shared<Options>();
+  command->add_option("INPUT", options->input, "a trace (folder) or a counts file")->required();
+  command->add_option("-o,--out", options->out, "the atlas file to write")->required();
+  command->add_option("--min-count", options->reference.min_count, "floor: selections that an expert must reach")->capture_default_str();
+  command->add_option("--min-runs", options->reference.min_runs, "floor: prompts of its top topic in which it must fire")->capture_default_str();
+  command->add_option("--strong", options->reference.strong_threshold, "specialisation from which an expert is strong")->capture_default_str();
+  command->add_option("--top-k", options->reference.top_k, "experts in a topic's set, for the test on held-out prompts")->capture_default_str();
+  command->add_option("--reference-out", options->reference_out, "also write the reference document's objects (runs, atlas, validation, webExperts)");
+  command->add_flag("--no-text", options->no_text, "leave prompts and answers out of the atlas");
+  command->callback([options, &console] { build(*options, console); });
+}
+
+}  // namespace atlas::cli
