@@ -35,7 +35,7 @@ ReferenceRun run_from_records(const std::string& topic, double prompt_index, con
   std::map<std::pair<double, double>, double> counts;
   ReferenceRun run{topic, prompt_index, 0, {}};
   for (const RouteRecord& record : records) {
-    if (const auto problem = route_record_problem(record, segment, "run " + segment)) throw Error(*problem);
+    if (const auto problem = route_record_problem(record, segment)) throw Error(*problem);
     for (const double expert : record.indices) counts[{record.layer, expert}]++;
     run.total_selections += static_cast<double>(record.indices.size());
   }
