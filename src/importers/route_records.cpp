@@ -36,10 +36,14 @@ bool is_json(ondemand::value& value, int depth) {
   bool truth = false;
   std::string_view text;
   switch (type) {
-    case ondemand::json_type::number: return is_number(value, number);
-    case ondemand::json_type::string: return value.get_string().get(text) == simdjson::SUCCESS;
-    case ondemand::json_type::boolean: return value.get_bool().get(truth) == simdjson::SUCCESS;
-    case ondemand::json_type::null: return value.is_null();
+    case ondemand::json_type::number:
+      return is_number(value, number);
+    case ondemand::json_type::string:
+      return value.get_string().get(text) == simdjson::SUCCESS;
+    case ondemand::json_type::boolean:
+      return value.get_bool().get(truth) == simdjson::SUCCESS;
+    case ondemand::json_type::null:
+      return value.is_null().get(truth) == simdjson::SUCCESS && truth;
     case ondemand::json_type::array: {
       ondemand::array array;
       if (value.get_array().get(array) != simdjson::SUCCESS) return false;
@@ -152,11 +156,19 @@ std::string shown(const std::string& segment) {
 bool is_whole(double number) { return number >= 0 && number <= max_safe_integer && std::trunc(number) == number; }
 
 // NaN equals NaN and -0 equals 0 here, as in a JavaScript Set.
+bool is_same(double left, double right) { return left == right || (std::isnan(left) && std::isnan(right)); }
+
 std::optional<double> first_repeat(const std::vector<double>& numbers) {
+  if (numbers.size() <= 32) {  // without a copy: this is done for every record
+    for (std::size_t i = 1; i < numbers.size(); i++)
+      for (std::size_t k = 0; k < i; k++)
+        if (is_same(numbers[i], numbers[k])) return numbers[i];
+    return std::nullopt;
+  }
   std::vector<double> sorted(numbers);
   const auto key = [](double number) { return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number; };
   std::sort(sorted.begin(), sorted.end(), [&](double left, double right) { return key(left) < key(right); });
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), [&](double left, double right) { return key(left) == key(right); });
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), is_same);
   return twice == sorted.end() ? std::nullopt : std::optional(*twice);
 }
 
@@ -169,8 +181,7 @@ struct RouteReader::Parser {
   std::string padded;  // a copy of a line that has too few bytes after it in its file for simdjson to read past
 };
 
-RouteReader::RouteReader(std::string_view text, std::string where)
-    : text_(text), where_(std::move(where)), parser_(std::make_unique<Parser>()) {}
+RouteReader::RouteReader(std::string_view text, std::string where) : text_(text), where_(std::move(where)), parser_(std::make_unique<Parser>()) {}
 RouteReader::~RouteReader() = default;
 
 std::string RouteReader::place() const { return where_ + ":" + std::to_string(line_); }
@@ -208,15 +219,15 @@ std::vector<RouteRecord> parse_route_records(std::string_view text, const std::s
   return records;
 }
 
-std::optional<Problem> route_record_problem(const RouteRecord& record, const std::string& segment, const std::string& place) {
+std::optional<Problem> route_record_problem(const RouteRecord& record, const std::string& segment) {
   if (record.segment != segment)
-    return Problem{place, "the segment " + shown(record.segment), shown(segment) + ", the run of this file", "records of several runs in one file"};
+    return Problem{"segment", shown(record.segment), shown(segment) + ", the run of this file", "records of several runs in one file"};
   for (const auto& [name, number] : {std::pair{"forward", record.forward}, std::pair{"row", record.row}, std::pair{"layer", record.layer}})
-    if (!is_whole(number)) return Problem{place + ", " + name, shown(number), whole_number_text, ""};
-  if (record.indices.empty()) return Problem{place + ", indices", "no experts", "at least one", ""};
-  if (const auto twice = first_repeat(record.indices)) return Problem{place + ", indices", shown(*twice) + " twice", "experts that differ", ""};
+    if (!is_whole(number)) return Problem{name, shown(number), whole_number_text, ""};
+  if (record.indices.empty()) return Problem{"indices", "no experts", "at least one", ""};
+  if (const auto twice = first_repeat(record.indices)) return Problem{"indices", shown(*twice) + " twice", "experts that differ", ""};
   for (const double expert : record.indices)
-    if (!is_whole(expert)) return Problem{place + ", indices", shown(expert), whole_number_text, ""};
+    if (!is_whole(expert)) return Problem{"indices", shown(expert), whole_number_text, ""};
   return std::nullopt;
 }
 

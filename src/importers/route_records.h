@@ -48,8 +48,8 @@ class RouteReader {
 std::vector<RouteRecord> parse_route_records(std::string_view text, const std::string& where);
 
 // What the reference refuses in a record of the run `segment`, the first fault in its order: the segment; forward, row and layer; no experts;
-// an expert twice; each expert. The problem's place is `place`.
-std::optional<Problem> route_record_problem(const RouteRecord& record, const std::string& segment, const std::string& place);
+// an expert twice; each expert. The problem's `where` is the field; the caller puts file and line before it.
+std::optional<Problem> route_record_problem(const RouteRecord& record, const std::string& segment);
 
 inline constexpr std::size_t max_record_bytes = std::size_t{1} << 20;  // of one line, so that no file can make a reader hold all of it
 
