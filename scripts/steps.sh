@@ -7,10 +7,12 @@ log_to() {
   : >"$log"
 }
 
-# Runs a command in a shell of its own, so that a failing line inside a function stops it; its exit code is in `status`, its seconds in `took`.
+# Runs a command in a shell of its own, so that a failing line inside a function stops it; its exit code is then in `status`, its seconds in `took`,
+# and what it printed is in the log after the first `log_bytes`.
 run_logged() {
   local started=$SECONDS
   printf '\n== %s\n' "$*" >>"$log"
+  log_bytes=$(stat -c %s "$log")
   set +e
   (set -e; "$@") </dev/null >>"$log" 2>&1
   status=$?
@@ -21,7 +23,7 @@ run_logged() {
 # show_failure [LINES]: what the step in `log` printed last.
 show_failure() {
   printf '%s\n' "failed after $took s. The last lines of $log:"
-  tail -n "${1:-25}" "$log" | sed 's/^/    /'
+  tail -c "+$((log_bytes + 1))" "$log" | tail -n "${1:-25}" | sed 's/^/    /'
 }
 
 # step "What is done" command...: a failure ends the script.
