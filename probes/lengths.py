@@ -45,8 +45,8 @@ def parse_arguments():
     parser.add_argument("tokenizer", nargs="?", type=pathlib.Path, help="a tokenizer.json")
     parser.add_argument("--probes", type=pathlib.Path, default=pathlib.Path(__file__).with_name("starter.json"))
     parser.add_argument("--short-count", type=int, default=6, help="short probes in a topic (default 6)")
-    parser.add_argument("--short", type=int, nargs=2, default=(36, 64), metavar=("LEAST", "MOST"))
-    parser.add_argument("--long", type=int, nargs=2, default=(110, 220), metavar=("LEAST", "MOST"))
+    parser.add_argument("--short", type=int, nargs=2, default=(36, 58), metavar=("LEAST", "MOST"))
+    parser.add_argument("--long", type=int, nargs=2, default=(110, 210), metavar=("LEAST", "MOST"))
     return parser.parse_args()
 
 
