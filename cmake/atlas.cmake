@@ -2,6 +2,9 @@
 
 function(atlas_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-restrict)  # g++ 12 warns of its own inlined std::string operator+ (GCC bug 105651)
+  endif()
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   if(ATLAS_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
