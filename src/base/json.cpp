@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -17,15 +18,90 @@ static std::string line_and_column(std::string_view text, std::size_t byte) {
   return std::to_string(line) + ":" + std::to_string(before.size() - start + 1);
 }
 
-Json parse_json(std::string_view text, const std::string& where) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
-    const bool ended = byte >= text.size();
-    throw Error(Problem{where + ":" + line_and_column(text, byte), ended ? "the text ends here" : "not JSON", "a complete JSON value",
-                        text.empty() ? "an empty file" : (ended ? "the file was cut off" : "")});
+namespace {
+
+// Builds the tree from the library's parser events. The library's own builder looks for every key among those before it, which takes seconds
+// for the 60,000 tensors of a large model's index; and it follows any nesting, which later recursive code (a copy, dump) could not.
+class TreeBuilder : public nlohmann::json_sax<Json> {
+ public:
+  Json root;
+  std::size_t fault_byte = 0;
+  const char* fault = nullptr;  // set if the text was refused
+
+  bool null() override { return place(Json()) != nullptr; }
+  bool boolean(bool value) override { return place(value) != nullptr; }
+  bool number_integer(std::int64_t value) override { return place(value) != nullptr; }
+  bool number_unsigned(std::uint64_t value) override { return place(value) != nullptr; }
+  bool number_float(double value, const std::string&) override { return place(value) != nullptr; }
+  bool string(std::string& value) override { return place(std::move(value)) != nullptr; }
+  bool binary(Json::binary_t&) override { return false; }  // not in text
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool end_object() override {
+    drop_repeated_keys(open_.back()->get_ref<Json::object_t&>());
+    return close();
   }
+  bool key(std::string& name) override {
+    open_.back()->get_ref<Json::object_t&>().emplace_back(std::move(name), Json());
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
+    fault_byte = byte > 0 ? byte - 1 : 0;
+    fault = dynamic_cast<const Json::out_of_range*>(&error) != nullptr ? "a number that no double can hold" : "not JSON";
+    return false;
+  }
+
+ private:
+  Json* place(Json value) {
+    if (open_.empty()) return &(root = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    Json& last = parent.get_ref<Json::object_t&>().back().second;
+    return &(last = std::move(value));
+  }
+  bool open(Json value) {
+    if (open_.size() == max_json_depth) {
+      fault = "more than 200 lists and objects in one another";
+      return false;
+    }
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  // A repeated key keeps its first place and its last value.
+  static void drop_repeated_keys(Json::object_t& object) {
+    std::unordered_map<std::string_view, std::size_t> place_of;
+    std::vector<std::size_t> last_value;  // [distinct keys], index of each one's last value
+    for (std::size_t i = 0; i < object.size(); i++) {
+      const auto [entry, is_new] = place_of.try_emplace(object.data()[i].first, last_value.size());
+      if (is_new) last_value.push_back(i);
+      else last_value[entry->second] = i;
+    }
+    if (last_value.size() == object.size()) return;
+    Json::object_t distinct;
+    for (const std::size_t i : last_value) distinct.emplace_back(object.data()[i].first, std::move(object.data()[i].second));
+    object = std::move(distinct);
+  }
+
+  static constexpr std::size_t max_json_depth = 200;
+  std::vector<Json*> open_;  // lists and objects not yet closed; each is the last child of the one before, so none moves
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& where) {
+  TreeBuilder builder;
+  if (Json::sax_parse(text, &builder)) return std::move(builder.root);
+  const bool ended = builder.fault_byte >= text.size();
+  throw Error(Problem{where + ":" + line_and_column(text, builder.fault_byte), ended ? "the text ends here" : builder.fault, "a complete JSON value",
+                      text.empty() ? "an empty file" : (ended ? "the file was cut off" : "")});
 }
 
 Json read_json_file(const std::string& path) {
@@ -35,12 +111,18 @@ Json read_json_file(const std::string& path) {
 
 const char* json_type_name(const Json& value) {
   switch (value.type()) {
-    case Json::value_t::null: return "null";
-    case Json::value_t::object: return "an object";
-    case Json::value_t::array: return "a list";
-    case Json::value_t::string: return "a text";
-    case Json::value_t::boolean: return "true or false";
-    default: return "a number";
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::string:
+      return "a text";
+    case Json::value_t::boolean:
+      return "true or false";
+    default:
+      return "a number";
   }
 }
 
