@@ -66,9 +66,10 @@ std::optional<Entry> read_entry(const std::string& name, const Json& json, const
   if (!dtype && !dtype_text.empty()) fields.problem("dtype", dtype_text, "a dtype of the safetensors format");
   std::uint64_t expected_bytes = dtype ? dtype_bytes(*dtype) : 1;
   const Json* shape = fields.required("shape");
+  if (shape != nullptr && !shape->is_array()) fields.problem("shape", json_type_name(*shape), "a list of whole numbers");
   for (const Json& extent : shape != nullptr && shape->is_array() ? *shape : Json::array()) {
     const auto value = whole_number(extent, std::numeric_limits<std::uint64_t>::max());
-    if (!value) fields.problem("shape", extent.dump(), "whole numbers");
+    if (!value) fields.problem("shape", extent.dump(-1, ' ', false, Json::error_handler_t::replace), "whole numbers");
     if (__builtin_mul_overflow(expected_bytes, value.value_or(0), &expected_bytes))
       fields.problem("shape", "more elements than 64 bits can count", "a shape that fits the file", "a damaged header");
     entry.tensor.shape.push_back(value.value_or(0));
@@ -78,17 +79,30 @@ std::optional<Entry> read_entry(const std::string& name, const Json& json, const
     if (offsets != nullptr) fields.problem("data_offsets", json_type_name(*offsets), "two whole numbers");
     return std::nullopt;
   }
-  entry.begin = whole_number((*offsets)[0], data_bytes).value_or(std::numeric_limits<std::uint64_t>::max());
-  entry.end = whole_number((*offsets)[1], data_bytes).value_or(0);
-  if (entry.begin > entry.end) {
-    fields.problem("data_offsets", offsets->dump(), "a range within the " + std::to_string(data_bytes) + " bytes of data", "the file was cut off");
-  } else if (problems.size() == problems_before && entry.end - entry.begin != expected_bytes) {
+  const auto begin = whole_number((*offsets)[0], data_bytes), end = whole_number((*offsets)[1], data_bytes);
+  if (!begin || !end || *begin > *end) {
+    fields.problem("data_offsets", offsets->dump(-1, ' ', false, Json::error_handler_t::replace),
+                   "a range within the " + std::to_string(data_bytes) + " bytes of data", "the file was cut off");
+    return std::nullopt;
+  }
+  entry.begin = *begin;
+  entry.end = *end;
+  if (problems.size() == problems_before && entry.end - entry.begin != expected_bytes) {
     fields.problem("data_offsets", std::to_string(entry.end - entry.begin) + " bytes",
                    std::to_string(expected_bytes) + " bytes for " + dtype_text + " " + shape_text(entry.tensor.shape), "a damaged header");
   }
   if (problems.size() != problems_before) return std::nullopt;
   entry.tensor.dtype = *dtype;
   return entry;
+}
+
+void read_metadata(const Json& json, const std::string& where, std::map<std::string, std::string>& metadata, std::vector<Problem>& problems) {
+  const std::string path = where + " (header), __metadata__";
+  if (!json.is_object()) return problems.push_back({path, json_type_name(json), "an object of texts", ""});
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_string()) metadata[key] = value.get<std::string>();
+    else problems.push_back({path + "." + key, json_type_name(value), "a text", ""});
+  }
 }
 
 void check_ranges(std::vector<Entry>& entries, const std::string& where, std::uint64_t data_bytes, std::vector<Problem>& problems) {
@@ -135,14 +149,8 @@ void parse_safetensors(std::span<const std::byte> bytes, const std::string& wher
   std::vector<Entry> entries;
   if (!header.is_object()) throw Error(Problem{where + " (header)", json_type_name(header), "an object", ""});
   for (const auto& [name, json] : header.items()) {
-    if (name != "__metadata__") {
-      if (auto entry = read_entry(name, json, where, data.size(), problems)) entries.push_back(std::move(*entry));
-      continue;
-    }
-    for (const auto& [key, value] : json.items()) {
-      if (value.is_string()) metadata[key] = value.get<std::string>();
-      else problems.push_back({where + " (header), __metadata__." + key, json_type_name(value), "a text", ""});
-    }
+    if (name == "__metadata__") read_metadata(json, where, metadata, problems);
+    else if (auto entry = read_entry(name, json, where, data.size(), problems)) entries.push_back(std::move(*entry));
   }
   if (problems.empty()) check_ranges(entries, where, data.size(), problems);
   throw_if_any(std::move(problems));
