@@ -115,27 +115,19 @@ void count_mapped_trace(benchmark::State& state) {
   set_id_rate(state, trace.manifest());
 }
 
-struct ReferenceInput {
-  PromptCounts prompts;
-  std::vector<ReferenceRun> runs;
-};
-
-const ReferenceInput& reference_input() {
-  static const ReferenceInput input = [] {
-    const Counts counts = count(Trace(trace_of(128).folder));
-    return ReferenceInput{prompt_counts(counts), reference_runs(counts)};
-  }();
-  return input;
+const Counts& synthetic_counts() {
+  static const Counts counts = count(Trace(trace_of(128).folder));
+  return counts;
 }
 
 void reference_atlas(benchmark::State& state) {
-  const ReferenceInput& input = reference_input();
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(build_reference_atlas(input.prompts, input.runs));
+  const Counts& counts = synthetic_counts();
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(build_reference_atlas(counts));
 }
 
 void reference_validation(benchmark::State& state) {
-  const ReferenceInput& input = reference_input();
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(validate_reference(input.prompts, input.runs));
+  const Counts& counts = synthetic_counts();
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(validate_reference(counts));
 }
 
 BENCHMARK(bare_histogram)->Arg(128)->Arg(2048)->Unit(benchmark::kMillisecond)->UseRealTime();

@@ -10,10 +10,8 @@ namespace atlas {
 
 Atlas build_atlas(Counts counts, const ReferenceOptions& options) {
   Atlas atlas;
-  const std::vector<ReferenceRun> runs = reference_runs(counts);
-  const PromptCounts prompts = prompt_counts(counts);
-  atlas.reference = build_reference_atlas(prompts, runs, options);
-  atlas.validation = validate_reference(prompts, runs, options.top_k);
+  atlas.reference = build_reference_atlas(counts, options);
+  atlas.validation = validate_reference(counts, options.top_k);
   atlas.topics = atlas.reference.topics;
   atlas.counts = std::move(counts);
   atlas.made_by_version = version;

@@ -94,19 +94,20 @@ struct ReferenceValidation {
 
 // Throws Error as the reference refuses: options (out_of_range), then the runs in the order given, then missing runs, then min_runs.
 ReferenceAtlas build_reference_atlas(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, const ReferenceOptions& options = {});
+ReferenceAtlas build_reference_atlas(const Counts& counts, const ReferenceOptions& options = {});
 
 // Fills `experts` and `summary` from `every_expert` and the options.
 void rank_experts(ReferenceAtlas& atlas);
 
 // Global leave-one-prompt-out. With fewer experts than a few times top_k the sets become whole lists and say little.
 ReferenceValidation validate_reference(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, double top_k = 200);
+ReferenceValidation validate_reference(const Counts& counts, double top_k = 200);
 
 // "topic:index"; throws Error for a name or an index that the reference refuses.
 std::string reference_run_id(const std::string& topic, double prompt_index);
 
 // Runs over all phases, in probe order; probes without rows make no run (the checks then report them missing).
 std::vector<ReferenceRun> reference_runs(const Counts& counts);
-PromptCounts prompt_counts(const Counts& counts);
 PromptCounts prompt_counts(const ProbeSet& probe_set);
 
 double round_half_up(double value, int digits = 6);  // Math.round(value * 10^digits) / 10^digits

@@ -1,31 +1,38 @@
 // Affinity, specialisation and floors as the reference computes them. See reference.h.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "base/parallel.h"
 #include "stats/run_matrix.h"
 
 namespace atlas {
 
 namespace {
 
-// Mean share of every expert in every topic: count / total / runs of the topic, two divisions, added up in prompt order. [topic, expert]
-std::vector<double> topic_shares(const RunMatrix& matrix) {
-  const std::size_t expert_count = matrix.expert_count();
-  std::vector<double> shares(matrix.topic_count() * expert_count);
-  for (std::size_t run = 0; run < matrix.run_count(); run++) {
-    double* share = shares.data() + matrix.run_topic[run] * expert_count;
-    const double* counts = matrix.row(run);
-    const double total = matrix.totals[run], runs = matrix.topic_runs[matrix.run_topic[run]];
-    for (std::size_t e = 0; e < expert_count; e++) share[e] += counts[e] / total / runs;
-  }
-  return shares;
-}
+// What an expert's description needs, summed over the runs of each topic.
+struct TopicSums {
+  std::vector<double> shares;             // [topic_count, expert_count]: mean of count / run total
+  std::vector<std::uint32_t> fired_runs;  // [topic_count, expert_count]: runs with at least one selection
+  std::vector<double> totals;             // [expert_count]: selections over all runs
+};
 
-std::vector<double> expert_totals(const RunMatrix& matrix) {
-  std::vector<double> totals(matrix.expert_count());
-  for (std::size_t run = 0; run < matrix.run_count(); run++)
-    for (std::size_t e = 0; e < totals.size(); e++) totals[e] += matrix.row(run)[e];
-  return totals;
+// Shares: two divisions, count / total / runs of the topic, added up in prompt order.
+TopicSums sum_topics(const RunMatrix& matrix) {
+  const std::size_t expert_count = matrix.expert_count(), cells = matrix.topic_count() * expert_count;
+  TopicSums sums{std::vector<double>(cells), std::vector<std::uint32_t>(cells), std::vector<double>(expert_count)};
+  parallel_for(expert_count, 2048, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t run = 0; run < matrix.run_count(); run++) {
+      double* share = sums.shares.data() + matrix.run_topic[run] * expert_count;
+      std::uint32_t* fired = sums.fired_runs.data() + matrix.run_topic[run] * expert_count;
+      const double* counts = matrix.row(run);
+      const double total = matrix.totals[run], runs = matrix.topic_runs[matrix.run_topic[run]];
+      for (std::size_t e = begin; e < end; e++) share[e] += counts[e] / total / runs;
+      for (std::size_t e = begin; e < end; e++) fired[e] += counts[e] > 0 ? 1 : 0;
+      for (std::size_t e = begin; e < end; e++) sums.totals[e] += counts[e];
+    }
+  });
+  return sums;
 }
 
 // 1 - H(probabilities) / ln(count), within [0, 1].
@@ -36,29 +43,24 @@ double specialisation_of(const std::vector<double>& probabilities) {
   return std::max(0.0, std::min(1.0, 1 - entropy / std::log(static_cast<double>(probabilities.size()))));
 }
 
-std::uint32_t fired_runs(const RunMatrix& matrix, std::size_t expert, std::uint32_t topic) {
-  std::uint32_t fired = 0;
-  for (std::size_t run = 0; run < matrix.run_count(); run++)
-    if (matrix.run_topic[run] == topic && matrix.row(run)[expert] > 0) fired++;
-  return fired;
-}
-
-ReferenceExpert describe_expert(const RunMatrix& matrix, std::size_t e, const std::vector<double>& shares, double total, const ReferenceOptions& options) {
+ReferenceExpert describe_expert(const RunMatrix& matrix, std::size_t e, const TopicSums& sums, const ReferenceOptions& options) {
+  const std::size_t expert_count = matrix.expert_count();
   ReferenceExpert expert;
   expert.layer = matrix.layers[e];
   expert.expert = matrix.experts[e];
-  expert.total = static_cast<std::uint64_t>(total);
+  expert.total = static_cast<std::uint64_t>(sums.totals[e]);
   double sum = 0;
-  for (std::size_t c = 0; c < matrix.topic_count(); c++) sum += shares[c * matrix.expert_count() + e];
+  for (std::size_t c = 0; c < matrix.topic_count(); c++) sum += sums.shares[c * expert_count + e];
   std::vector<double> probabilities(matrix.topic_count());
-  for (std::size_t c = 0; c < probabilities.size(); c++) probabilities[c] = shares[c * matrix.expert_count() + e] / sum;
+  for (std::size_t c = 0; c < probabilities.size(); c++) probabilities[c] = sums.shares[c * expert_count + e] / sum;
   expert.top_topic = static_cast<std::uint32_t>(std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
-  expert.fired_runs = fired_runs(matrix, e, expert.top_topic);
+  expert.fired_runs = sums.fired_runs[expert.top_topic * expert_count + e];
   expert.total_runs = matrix.topic_runs[expert.top_topic];
   expert.specialisation = round_half_up(specialisation_of(probabilities));
   expert.top_lift = round_half_up(probabilities[expert.top_topic] * static_cast<double>(probabilities.size()));
-  for (const double probability : probabilities) expert.affinity.push_back(round_half_up(probability));
-  if (total < options.min_count) expert.status = ExpertStatus::sparse;
+  expert.affinity = std::move(probabilities);
+  for (double& affinity : expert.affinity) affinity = round_half_up(affinity);
+  if (sums.totals[e] < options.min_count) expert.status = ExpertStatus::sparse;
   else if (expert.fired_runs < options.min_runs) expert.status = ExpertStatus::unreplicated;
   return expert;
 }
@@ -102,20 +104,33 @@ double round_half_up(double value, int digits) {
   return (scaled - below >= 0.5 ? below + 1 : below) / scale;  // + 0.5 before the floor would round 0.49999999999999994 up
 }
 
-ReferenceAtlas build_reference_atlas(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, const ReferenceOptions& options) {
-  check_options(options);
-  const RunMatrix matrix = check_runs(prompt_counts, runs);
-  for (const auto& [topic, count] : prompt_counts)
-    if (count < options.min_runs)
-      throw Error(Problem{"min-runs", Json(options.min_runs).dump(), "at most the " + std::to_string(count) + " prompts of the topic " + topic, ""});
+static ReferenceAtlas describe(const RunMatrix& matrix, const ReferenceOptions& options) {
+  for (std::size_t c = 0; c < matrix.topic_count(); c++)
+    if (matrix.topic_runs[c] < options.min_runs) {
+      throw Error(Problem{"min-runs", Json(options.min_runs).dump(),
+                          "at most the " + std::to_string(matrix.topic_runs[c]) + " prompts of the topic " + matrix.topics[c], ""});
+    }
   ReferenceAtlas atlas;
   atlas.topics = matrix.topics;
   atlas.run_count = matrix.run_count();
   atlas.options = options;
-  const std::vector<double> shares = topic_shares(matrix), totals = expert_totals(matrix);
-  for (std::size_t e = 0; e < matrix.expert_count(); e++) atlas.every_expert.push_back(describe_expert(matrix, e, shares, totals[e], options));
+  const TopicSums sums = sum_topics(matrix);
+  atlas.every_expert.resize(matrix.expert_count());
+  parallel_for(matrix.expert_count(), 2048, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t e = begin; e < end; e++) atlas.every_expert[e] = describe_expert(matrix, e, sums, options);
+  });
   rank_experts(atlas);
   return atlas;
+}
+
+ReferenceAtlas build_reference_atlas(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, const ReferenceOptions& options) {
+  check_options(options);
+  return describe(check_runs(prompt_counts, runs), options);
+}
+
+ReferenceAtlas build_reference_atlas(const Counts& counts, const ReferenceOptions& options) {
+  check_options(options);
+  return describe(run_matrix(counts), options);
 }
 
 void rank_experts(ReferenceAtlas& atlas) {

@@ -14,12 +14,14 @@ namespace {
 // [run, expert]: count / total / (runs of the topic - left_out).
 std::vector<double> contributions(const RunMatrix& matrix, std::uint32_t left_out) {
   std::vector<double> result(matrix.counts.size());
-  for (std::size_t run = 0; run < matrix.run_count(); run++) {
-    const double total = matrix.totals[run], runs = matrix.topic_runs[matrix.run_topic[run]] - left_out;
-    const double* counts = matrix.row(run);
-    double* out = result.data() + run * matrix.expert_count();
-    for (std::size_t e = 0; e < matrix.expert_count(); e++) out[e] = counts[e] / total / runs;
-  }
+  parallel_for(matrix.run_count(), 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t run = begin; run < end; run++) {
+      const double total = matrix.totals[run], runs = matrix.topic_runs[matrix.run_topic[run]] - left_out;
+      const double* counts = matrix.row(run);
+      double* out = result.data() + run * matrix.expert_count();
+      for (std::size_t e = 0; e < matrix.expert_count(); e++) out[e] = counts[e] / total / runs;
+    }
+  });
   return result;
 }
 
@@ -35,37 +37,50 @@ void add_rows(const RunMatrix& matrix, const std::vector<double>& rows, std::uin
 
 constexpr std::size_t no_run = static_cast<std::size_t>(-1);
 
-// A topic's expert set: the top_k experts by score, ties by layer and id (which is the order of the columns). The k-th score of one fold is
-// nearly that of the next, so a little less than it picks out few candidates; if they are too few, all are sorted.
+// A topic's expert set: the top_k experts by score = share / sum of shares, ties by layer and id (which is the order of the columns). The
+// k-th score of one fold is nearly that of the next, so a little less than it picks out few candidates, and only those are divided; if they
+// are too few, all are.
 class SpecialistSet {
  public:
   explicit SpecialistSet(std::size_t top_k) : top_k_(top_k) {}
 
-  const std::vector<std::uint32_t>& choose(const std::vector<double>& scores) {
-    collect(scores, guess_);
-    if (members_.size() < top_k_ && guess_ > 0) collect(scores, 0);
-    if (members_.size() > top_k_) {
-      const auto better = [&](std::uint32_t left, std::uint32_t right) {
-        return scores[left] != scores[right] ? scores[left] > scores[right] : left < right;
-      };
-      std::nth_element(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(top_k_ - 1), members_.end(), better);
-      members_.resize(top_k_);
-      guess_ = scores[members_.back()] * 0.98;
-    } else {
-      guess_ = 0;
+  // share, sum: [expert_count]. An expert of the held-out prompt alone has share 0 and is in no set.
+  const std::vector<std::uint32_t>& choose(const double* share, const std::vector<double>& sum) {
+    collect(share, sum, guess_);
+    if (candidates_.size() < top_k_ && guess_ > 0) collect(share, sum, 0);
+    guess_ = 0;
+    if (candidates_.size() > top_k_) {
+      const auto kth = candidates_.begin() + static_cast<std::ptrdiff_t>(top_k_ - 1);
+      std::nth_element(candidates_.begin(), kth, candidates_.end(), [](const Candidate& left, const Candidate& right) {
+        return left.score != right.score ? left.score > right.score : left.expert < right.expert;
+      });
+      candidates_.resize(top_k_);
+      guess_ = candidates_.back().score * 0.98;
     }
+    members_.clear();
+    for (const Candidate& candidate : candidates_) members_.push_back(candidate.expert);
     return members_;
   }
 
  private:
-  void collect(const std::vector<double>& scores, double least) {
-    members_.clear();
-    for (std::uint32_t e = 0; e < scores.size(); e++)
-      if (scores[e] > 0 && scores[e] >= least) members_.push_back(e);
+  struct Candidate {
+    double score = 0;
+    std::uint32_t expert = 0;
+  };
+
+  void collect(const double* share, const std::vector<double>& sum, double least) {
+    candidates_.clear();
+    const double cut = least * (1 - 1e-9);  // so that rounding cannot lose an expert whose score is just `least`
+    for (std::uint32_t e = 0; e < sum.size(); e++) {
+      if (!(share[e] > cut * sum[e])) continue;
+      const double score = share[e] / sum[e];
+      if (score >= least) candidates_.push_back({score, e});
+    }
   }
 
   std::size_t top_k_;
   double guess_ = 0;  // no expert of the set is expected below it
+  std::vector<Candidate> candidates_;
   std::vector<std::uint32_t> members_;
 };
 
@@ -73,7 +88,7 @@ class SpecialistSet {
 class Folds {
  public:
   Folds(const RunMatrix& matrix, const std::vector<double>& shares, const std::vector<double>& held_out_rows, std::size_t top_k)
-      : matrix_(matrix), shares_(shares), held_out_rows_(held_out_rows), own_(matrix.expert_count()), sum_(own_), scores_(own_),
+      : matrix_(matrix), shares_(shares), held_out_rows_(held_out_rows), own_(matrix.expert_count()), sum_(own_),
         sets_(matrix.topic_count(), SpecialistSet(top_k)) {}
 
   ReferenceTrial run_fold(std::size_t held) {
@@ -97,11 +112,8 @@ class Folds {
   }
 
   double score_topic(std::uint32_t c, std::uint32_t own, std::size_t held) {
-    const double* share = share_of(c, own);
-    // An expert of the held-out prompt alone has share 0 and sum 0: 0 / 0 is no number, fails every comparison and so is in no set.
-    for (std::size_t e = 0; e < scores_.size(); e++) scores_[e] = share[e] / sum_[e];
     double inside = 0;
-    for (const std::uint32_t e : sets_[c].choose(scores_)) inside += matrix_.row(held)[e];
+    for (const std::uint32_t e : sets_[c].choose(share_of(c, own), sum_)) inside += matrix_.row(held)[e];
     return inside / matrix_.totals[held];
   }
 
@@ -125,15 +137,17 @@ class Folds {
   const RunMatrix& matrix_;
   const std::vector<double>& shares_;
   const std::vector<double>& held_out_rows_;
-  std::vector<double> own_, sum_, scores_;  // [expert_count]
+  std::vector<double> own_, sum_;      // [expert_count]
   std::vector<SpecialistSet> sets_;         // [topic_count]
 };
 
 }  // namespace
 
-ReferenceValidation validate_reference(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, double top_k) {
+static void check_top_k(double top_k) {
   if (!is_positive_integer(top_k)) throw Error(Problem{"top-k", Json(top_k).dump(), "a positive whole number", ""}, ErrorKind::out_of_range);
-  const RunMatrix matrix = check_runs(prompt_counts, runs);
+}
+
+static ReferenceValidation validate(const RunMatrix& matrix, double top_k) {
   std::vector<double> shares(matrix.topic_count() * matrix.expert_count());
   const std::vector<double> rows = contributions(matrix, 0), held_out_rows = contributions(matrix, 1);
   for (std::uint32_t c = 0; c < matrix.topic_count(); c++) add_rows(matrix, rows, c, no_run, shares.data() + c * matrix.expert_count());
@@ -151,6 +165,16 @@ ReferenceValidation validate_reference(const PromptCounts& prompt_counts, const 
   validation.accuracy = round_half_up(static_cast<double>(validation.hits) / static_cast<double>(matrix.run_count()));
   validation.chance = round_half_up(1 / static_cast<double>(matrix.topic_count()));
   return validation;
+}
+
+ReferenceValidation validate_reference(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs, double top_k) {
+  check_top_k(top_k);
+  return validate(check_runs(prompt_counts, runs), top_k);
+}
+
+ReferenceValidation validate_reference(const Counts& counts, double top_k) {
+  check_top_k(top_k);
+  return validate(run_matrix(counts), top_k);
 }
 
 }  // namespace atlas

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "probes/probe_set.h"
@@ -37,6 +38,16 @@ void check_counts(const ReferenceRun& run, const std::string& id) {
     refuse("run " + id, "counts that sum to " + number_text(counted), "its total of " + number_text(run.total_selections));
 }
 
+void refuse_missing(const PromptCounts& prompt_counts, const std::set<std::string>& seen) {
+  std::string missing;
+  for (const auto& [topic, count] : prompt_counts)
+    for (std::uint32_t i = 0; i < count; i++) {
+      const std::string id = topic + ":" + std::to_string(i);
+      if (!seen.contains(id)) missing += (missing.empty() ? "" : ", ") + id;
+    }
+  if (!missing.empty()) refuse("runs", "no run of " + missing, "one run for each prompt of the probe set");
+}
+
 void check_each(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs) {
   std::set<std::string> seen;
   for (const ReferenceRun& run : runs) {
@@ -47,13 +58,7 @@ void check_each(const PromptCounts& prompt_counts, const std::vector<ReferenceRu
     check_counts(run, id);
     seen.insert(id);
   }
-  std::string missing;
-  for (const auto& [topic, count] : prompt_counts)
-    for (std::uint32_t i = 0; i < count; i++) {
-      const std::string id = topic + ":" + std::to_string(i);
-      if (!seen.contains(id)) missing += (missing.empty() ? "" : ", ") + id;
-    }
-  if (!missing.empty()) refuse("runs", "no run of " + missing, "one run for each prompt of the probe set");
+  refuse_missing(prompt_counts, seen);
 }
 
 bool expert_before(const ReferenceCount& left, const ReferenceCount& right) {
@@ -87,13 +92,25 @@ std::string reference_run_id(const std::string& topic, double prompt_index) {
   return topic + ":" + number_text(prompt_index);
 }
 
-RunMatrix check_runs(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs) {
-  check_each(prompt_counts, runs);
+static RunMatrix with_topics(const PromptCounts& prompt_counts) {
   RunMatrix matrix;
   for (const auto& [topic, count] : prompt_counts) {
     matrix.topics.push_back(topic);
     matrix.topic_runs.push_back(count);
   }
+  return matrix;
+}
+
+static void add_run(RunMatrix& matrix, const std::string& topic, std::uint64_t prompt_index, double total) {
+  const auto found = std::lower_bound(matrix.topics.begin(), matrix.topics.end(), topic);
+  matrix.run_topic.push_back(static_cast<std::uint32_t>(found - matrix.topics.begin()));
+  matrix.run_index.push_back(prompt_index);
+  matrix.totals.push_back(total);
+}
+
+RunMatrix check_runs(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs) {
+  check_each(prompt_counts, runs);
+  RunMatrix matrix = with_topics(prompt_counts);
   std::vector<const ReferenceRun*> ordered;
   for (const ReferenceRun& run : runs) ordered.push_back(&run);
   std::sort(ordered.begin(), ordered.end(), [](const ReferenceRun* left, const ReferenceRun* right) {
@@ -106,10 +123,7 @@ RunMatrix check_runs(const PromptCounts& prompt_counts, const std::vector<Refere
     merged.clear();
     std::set_union(all.begin(), all.end(), tables.back().begin(), tables.back().end(), std::back_inserter(merged), expert_before);
     all.swap(merged);
-    const auto topic = std::lower_bound(matrix.topics.begin(), matrix.topics.end(), run->topic);
-    matrix.run_topic.push_back(static_cast<std::uint32_t>(topic - matrix.topics.begin()));
-    matrix.run_index.push_back(static_cast<std::uint64_t>(run->prompt_index));
-    matrix.totals.push_back(run->total_selections);
+    add_run(matrix, run->topic, static_cast<std::uint64_t>(run->prompt_index), run->total_selections);
   }
   for (const ReferenceCount& entry : all) {
     matrix.layers.push_back(static_cast<std::uint64_t>(entry.layer));
@@ -132,10 +146,55 @@ PromptCounts prompt_counts(const ProbeSet& probe_set) {
   return counts;
 }
 
-PromptCounts prompt_counts(const Counts& counts) {
-  PromptCounts result;
-  for (const TraceProbe& probe : counts.manifest.probes) result[probe.topic]++;
-  return result;
+namespace {
+
+// A probe of the counts, before it has a row in the matrix.
+struct CountedRun {
+  std::size_t probe = 0;
+  std::uint32_t prompt_index = 0;  // within its topic, in file order
+};
+
+double selection_total(const Counts& counts, std::size_t probe) {
+  const auto begin = counts.selections.begin() + static_cast<std::ptrdiff_t>(counts.at(probe, 0, 0));
+  const auto end = begin + static_cast<std::ptrdiff_t>(counts.phases.size() * counts.experts.size());
+  return static_cast<double>(std::accumulate(begin, end, std::uint64_t{0}));
+}
+
+}  // namespace
+
+RunMatrix run_matrix(const Counts& counts) {
+  PromptCounts prompts;
+  std::vector<CountedRun> runs;
+  std::set<std::string> seen;
+  const auto& probes = counts.manifest.probes;
+  std::vector<double> totals(probes.size());
+  for (std::size_t p = 0; p < probes.size(); p++) {
+    const std::uint32_t index = prompts[probes[p].topic]++;
+    totals[p] = selection_total(counts, p);
+    if (totals[p] > 0) seen.insert(probes[p].topic + ":" + std::to_string(index));
+    runs.push_back({p, index});
+  }
+  refuse_missing(prompts, seen);
+  std::sort(runs.begin(), runs.end(), [&](const CountedRun& left, const CountedRun& right) {
+    const std::string &left_topic = probes[left.probe].topic, &right_topic = probes[right.probe].topic;
+    return left_topic != right_topic ? topic_before(left_topic, right_topic) : left.prompt_index < right.prompt_index;
+  });
+  RunMatrix matrix = with_topics(prompts);
+  for (const Expert& expert : counts.experts) {
+    matrix.layers.push_back(expert.layer);
+    matrix.experts.push_back(expert.expert);
+  }
+  matrix.counts.resize(runs.size() * counts.experts.size());
+  for (std::size_t run = 0; run < runs.size(); run++) {
+    const std::size_t p = runs[run].probe;
+    add_run(matrix, probes[p].topic, runs[run].prompt_index, totals[p]);
+    double* row = matrix.counts.data() + run * counts.experts.size();
+    for (std::size_t f = 0; f < counts.phases.size(); f++) {
+      const std::uint32_t* selections = counts.selections.data() + counts.at(p, f, 0);
+      for (std::size_t e = 0; e < counts.experts.size(); e++) row[e] += selections[e];
+    }
+  }
+  return matrix;
 }
 
 std::vector<ReferenceRun> reference_runs(const Counts& counts) {

@@ -26,6 +26,9 @@ struct RunMatrix {
 // The reference's checkedRuns: throws Error at the first fault, in its order.
 RunMatrix check_runs(const PromptCounts& prompt_counts, const std::vector<ReferenceRun>& runs);
 
+// The same from counts, over all phases; throws Error if a probe has no selections (a missing run).
+RunMatrix run_matrix(const Counts& counts);
+
 bool is_positive_integer(double value);
 bool is_safe_index(double value);  // a whole number from 0 to 2^53 - 1
 
