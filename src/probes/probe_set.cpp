@@ -132,11 +132,12 @@ Probe read_probe_v2(const Json& json, const std::string& path, std::vector<Probl
   ObjectReader fields(json, path, problems);
   Probe probe;
   probe.id = fields.text("id");
-  if (!probe.id.empty() && !is_probe_id(probe.id)) fields.problem("id", in_quotes(probe.id), "1 to 200 letters, digits, _ - . :");
+  const auto is_text = [&](const char* key) { return fields.has(key) && json[key].is_string(); };  // else a problem already
+  if (is_text("id") && !is_probe_id(probe.id)) fields.problem("id", in_quotes(probe.id), "1 to 200 letters, digits, _ - . :");
   probe.prompt = fields.text("prompt");
-  if (fields.has("prompt") && is_blank(probe.prompt)) fields.problem("prompt", "a blank text", "a prompt");
+  if (is_text("prompt") && is_blank(probe.prompt)) fields.problem("prompt", "a blank text", "a prompt");
   if (fields.has("answer")) probe.answer = fields.text("answer");
-  if (probe.answer && is_blank(*probe.answer)) fields.problem("answer", "a blank text", "an answer, or no such field");
+  if (is_text("answer") && is_blank(*probe.answer)) fields.problem("answer", "a blank text", "an answer, or no such field");
   check_images(fields, probe);
   read_labels(fields.required("labels"), path + ".labels", probe, problems);
   fields.refuse_unknown();
