@@ -1,6 +1,7 @@
 // The manifest of a trace as JSON, both ways. See trace.h and docs/trace-format.md.
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "trace/trace.h"
 
@@ -16,8 +17,8 @@ Json probe_to_json(const TraceProbe& probe) {
   Json tokens = Json::object();
   for (std::size_t phase = 0; phase < phase_count; phase++)
     if (probe.token_count[phase] > 0) tokens[phase_names[phase]] = probe.token_count[phase];
-  return {{"id", probe.id},           {"topic", probe.topic},     {"labels", probe.labels},
-          {"row_begin", probe.row_begin}, {"row_end", probe.row_end}, {"tokens", tokens}};
+  return {{"id", probe.id},           {"topic", probe.topic}, {"labels", probe.labels}, {"row_begin", probe.row_begin},
+          {"row_end", probe.row_end}, {"tokens", tokens}};
 }
 
 TraceProbe probe_from_json(const Json& json, const std::string& path, std::vector<Problem>& problems) {
@@ -27,12 +28,15 @@ TraceProbe probe_from_json(const Json& json, const std::string& path, std::vecto
   probe.topic = fields.text("topic");
   probe.row_begin = fields.whole_number("row_begin", max_rows);
   probe.row_end = fields.whole_number("row_end", max_rows);
-  if (!probe.topic.empty() && !is_topic_name(probe.topic)) fields.problem("topic", probe.topic, "a topic name");
+  if (fields.has("topic") && json["topic"].is_string() && !is_topic_name(probe.topic))
+    fields.problem("topic", "'" + probe.topic + "'", "a topic name");
   if (const Json* labels = fields.required("labels")) {
-    for (const auto& [axis, value] : labels->items()) {
-      if (value.is_string()) probe.labels[axis] = value.get<std::string>();
-      else fields.problem("labels", json_type_name(value), "texts");
-    }
+    if (!labels->is_object()) fields.problem("labels", json_type_name(*labels), "an object {axis: value}");
+    else
+      for (const auto& [axis, value] : labels->items()) {
+        if (value.is_string()) probe.labels[axis] = value.get<std::string>();
+        else fields.problem("labels", json_type_name(value), "texts");
+      }
   }
   if (const Json* tokens = fields.required("tokens")) {
     ObjectReader counts(*tokens, fields.path_of("tokens"), problems);
@@ -63,8 +67,13 @@ void read_probes(ObjectReader& fields, TraceManifest& manifest, std::vector<Prob
   const Json* probes = fields.required("probes");
   if (probes == nullptr) return;
   if (!probes->is_array()) return fields.problem("probes", json_type_name(*probes), "a list");
-  for (std::size_t p = 0; p < probes->size(); p++)
-    manifest.probes.push_back(probe_from_json((*probes)[p], fields.path_of("probes") + "[" + std::to_string(p) + "]", problems));
+  std::set<std::string> ids;
+  for (std::size_t p = 0; p < probes->size(); p++) {
+    const std::string path = fields.path_of("probes") + "[" + std::to_string(p) + "]";
+    manifest.probes.push_back(probe_from_json((*probes)[p], path, problems));
+    const std::string& id = manifest.probes.back().id;
+    if (!ids.insert(id).second) problems.push_back({path + ".id", "'" + id + "' once more", "ids that differ", ""});
+  }
 }
 
 void read_layers(ObjectReader& fields, TraceManifest& manifest) {
@@ -102,8 +111,7 @@ void read_missing(ObjectReader& fields, TraceManifest& manifest, std::vector<Pro
 void read_model(ObjectReader& fields, TraceManifest& manifest, std::vector<Problem>& problems) {
   if (const Json* model = fields.required("model")) {
     ObjectReader entry(*model, fields.path_of("model"), problems);
-    manifest.model = {entry.text("name"), entry.text_or("config_sha256", ""), entry.text_or("weights_sha256", ""),
-                      entry.text_or("quantisation", "")};
+    manifest.model = {entry.text("name"), entry.text_or("config_sha256", ""), entry.text_or("weights_sha256", ""), entry.text_or("quantisation", "")};
     entry.refuse_unknown();
   }
   if (const Json* engine = fields.required("engine")) {
@@ -152,7 +160,9 @@ std::vector<TraceProbe> trace_probes(const ProbeSet& set) {
 Json manifest_to_json(const TraceManifest& manifest) {
   const TraceModel& model = manifest.model;
   Json json{{"format", format_name}, {"version", format_version}};
-  json["model"] = {{"name", model.name}, {"config_sha256", model.config_sha256}, {"weights_sha256", model.weights_sha256},
+  json["model"] = {{"name", model.name},
+                   {"config_sha256", model.config_sha256},
+                   {"weights_sha256", model.weights_sha256},
                    {"quantisation", model.quantisation}};
   json["engine"] = {{"name", manifest.engine_name}, {"version", manifest.engine_version}};
   json["settings"] = manifest.settings;
@@ -182,8 +192,10 @@ TraceManifest manifest_from_json(const Json& json, const std::string& where) {
   const std::string format = fields.text("format");
   const std::uint64_t version = fields.whole_number("version", max_rows);
   if (!problems.empty() || format != format_name || version != format_version) {
-    throw Error(Problem{where, json.is_object() && json.contains("version") ? "format '" + format + "', version " + std::to_string(version) : "no trace manifest",
-                        std::string("'") + format_name + "', version " + std::to_string(format_version), "another program's file, or a newer version"});
+    throw Error(
+        Problem{where,
+                json.is_object() && json.contains("version") ? "format '" + format + "', version " + std::to_string(version) : "no trace manifest",
+                std::string("'") + format_name + "', version " + std::to_string(format_version), "another program's file, or a newer version"});
   }
   read_model(fields, manifest, problems);
   for (const auto& [key, into] : {std::pair{"settings", &manifest.settings}, std::pair{"probe_set", &manifest.probe_set}}) {

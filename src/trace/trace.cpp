@@ -46,7 +46,8 @@ static void check_token_table(const Trace& trace, const std::string& where) {
 
 static TraceManifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "manifest.json";
-  if (!std::filesystem::is_directory(folder)) throw Error(Problem{folder.string(), "no folder", "a trace, which is a folder NAME.trace", ""});
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) throw Error(Problem{folder.string(), "no folder", "a trace, which is a folder NAME.trace", ""});
   return manifest_from_json(read_json_file(path.string()), path.string());
 }
 

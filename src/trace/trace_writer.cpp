@@ -19,6 +19,9 @@ void write_tokens(const fs::path& folder, const TokenTable& tokens) {
   write_safetensors(folder / "tokens.safetensors", std::move(tensors));
 }
 
+// A model's name can come from the command line, so it may be no UTF-8.
+std::string file_text(const TraceManifest& manifest) { return manifest_to_json(manifest).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 // Also what AtomicFile leaves behind when it is killed: a trace file's name with ".partial-" and a process id after it.
 bool is_trace_file(const std::string& file_name) {
   const std::string name = file_name.substr(0, file_name.find(".partial-"));
@@ -101,7 +104,7 @@ TraceWriter::TraceWriter(fs::path folder, TraceManifest manifest, const TokenTab
     fs::create_directories(folder_, error);
     if (error) throw Error(Problem{folder_.string(), "cannot create it: " + error.message(), "", ""});
     write_tokens(folder_, tokens);
-    write_file(folder_ / "manifest.json", manifest_to_json(manifest_).dump(1) + "\n");
+    write_file(folder_ / "manifest.json", file_text(manifest_));
     sync_folder(folder_);
   }
 }
@@ -110,9 +113,15 @@ fs::path TraceWriter::layer_path(std::uint32_t layer) const { return folder_ / l
 
 bool TraceWriter::has_layer(std::uint32_t layer) const {
   if (!fs::exists(layer_path(layer))) return false;
-  const SafetensorsFile file(layer_path(layer));
-  file.expect("expert_ids", expert_id_dtype(manifest_.expert_count), {manifest_.row_count(), manifest_.expert_top_k});
-  return true;
+  try {
+    const SafetensorsFile file(layer_path(layer));
+    const std::vector<std::uint64_t> slots{manifest_.row_count(), manifest_.expert_top_k};
+    file.expect("expert_ids", expert_id_dtype(manifest_.expert_count), slots);
+    if (manifest_.has_router_weights) file.expect("router_weights", Dtype::f32, slots);
+    return true;
+  } catch (const Error&) {
+    return false;  // damaged: to be written again
+  }
 }
 
 void TraceWriter::write_layer(const LayerRoutes& routes) {
@@ -141,7 +150,7 @@ void TraceWriter::write_layer(const LayerRoutes& routes) {
 
 void TraceWriter::set_missing(std::vector<MissingRows> missing) {
   manifest_.missing = std::move(missing);
-  write_file(folder_ / "manifest.json", manifest_to_json(manifest_).dump(1) + "\n");
+  write_file(folder_ / "manifest.json", file_text(manifest_));
 }
 
 }  // namespace atlas
