@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: which folder may include which, where torch may be seen, how long files are, what must not be in the tree.
+"""Checks what the compiler does not: which folder may include which, where torch may be seen, how long files and functions are, what must not be
+in the tree.
 
 Run from anywhere: scripts/check_tree.py [ROOT]. Prints every problem, one a line, and exits 1 if there is any. Long files that are still allowed
 are warned of. check_tree_test.py shows that each rule can fail. Python's standard library only.
@@ -28,7 +29,7 @@ TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 CPP = (".cpp", ".h")
 SOURCE = CPP + (".py", ".rs", ".ts", ".tsx", ".sh")
 TEXT = SOURCE + (".md", ".txt", ".toml", ".cmake", ".json", ".yml", "")  # "": CMake presets, scripts without an ending, LICENSE
-WARN_LINES, MAX_LINES = 500, 800
+WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES = 500, 800, 70
 MAX_BYTES, MAX_MODEL_BYTES = 1_000_000, 24_000_000
 NOT_WALKED = {".git", "build", "out", "target", "node_modules", "__pycache__"}
 # Files that hold foreign text or recorded answers: not searched for words or for paths other than this checkout's.
@@ -150,6 +151,31 @@ def long_files(tree):
             yield f"{name}: {lines} lines; more than {WARN_LINES} is a question"
 
 
+def functions(text):
+    """(first line, lines of the body) of each outermost function, by its braces; a lambda inside a function is part of it."""
+    code = without_comments_and_strings(re.sub(r"^\s*#.*(\\\n.*)*", lambda match: "\n" * match.group().count("\n"), text, flags=re.MULTILINE))
+    line, lead, scopes = 1, "", []  # scopes: (line of the brace, whether it opens a function)
+    for character in code:
+        if character == "\n":
+            line += 1
+        if character == "{":
+            inside = any(is_function for _, is_function in scopes)
+            scope_word = re.match(r"\s*(template\s*<[^{]*>\s*)?(inline\s+)?(namespace|class|struct|union|enum|extern)\b[^()]*$", lead)
+            scopes.append((line, not inside and "(" in lead and not scope_word))
+        elif character == "}" and scopes:
+            opened, is_function = scopes.pop()
+            if is_function:
+                yield opened, line - opened
+        lead = "" if character in "{};" else lead + character
+
+
+def check_function_length(tree):
+    for name in tree.ending_with(CPP):
+        for line, length in functions(tree.text(name)):
+            if length > MAX_FUNCTION_LINES:
+                yield f"{name}:{line}: a function of {length} lines, {MAX_FUNCTION_LINES} is the limit"
+
+
 def check_opening_comment(tree):
     for name in tree.ending_with(CPP + (".py", ".txt", ".cmake"), "src/"):
         opening = ("//", "/*") if name.endswith(CPP) else ("#", '"""')
@@ -203,7 +229,7 @@ def check_bytes(tree):
             yield f"{name}: {tree.size(name)} bytes, {limit} is the limit" + ("" if is_model else " for a file that is not the demo's model")
 
 
-CHECKS = [check_arrows, check_torch, check_length, check_opening_comment, check_pragma_once, check_printing, check_unfinished,
+CHECKS = [check_arrows, check_torch, check_length, check_function_length, check_opening_comment, check_pragma_once, check_printing, check_unfinished,
           check_machine_paths, check_bytes]
 
 

@@ -73,6 +73,15 @@ class EachRuleCanFail(unittest.TestCase):
             (Path(folder) / "a.py").write_text("# A\n" * 501)
             self.assertEqual(len(list(check_tree.long_files(check_tree.Tree(folder)))), 1)
 
+    def test_a_function_of_71_lines_is_too_long(self):
+        def source(lines, before="int f(int a,\n      int b) {", after="}"):
+            return "// A.\nnamespace a {\n" + before + "\n" + "  g([] { a(); }); // {\n" * (lines - 1) + after + "\n}\n"
+
+        self.assertEqual(problems_with({"src/runtime/a.cpp": source(70)}), [])
+        self.assert_one({"src/runtime/a.cpp": source(71)}, "src/runtime/a.cpp:4: a function of 71 lines")
+        self.assert_one({"src/runtime/a.h": "// A.\n#pragma once\n" + source(71, "struct S {\n  S(int a) : a_(a) {", "}\n};")}, "a function of 71 lines")
+        self.assertEqual(problems_with({"src/runtime/a.cpp": source(100, "struct S {", "};")}), [])
+
     def test_a_file_opens_with_a_comment(self):
         self.assert_one({"src/base/a.cpp": '#include "base/error.h"\n'}, "opens with a comment")
 
