@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "stats/run_matrix.h"
+#include "stats/top_set.h"
 
 namespace atlas {
 
@@ -37,59 +38,12 @@ void add_rows(const RunMatrix& matrix, const std::vector<double>& rows, std::uin
 
 constexpr std::size_t no_run = static_cast<std::size_t>(-1);
 
-// A topic's expert set: the top_k experts by score = share / sum of shares, ties by layer and id (which is the order of the columns). The
-// k-th score of one fold is nearly that of the next, so a little less than it picks out few candidates, and only those are divided; if they
-// are too few, all are.
-class SpecialistSet {
- public:
-  explicit SpecialistSet(std::size_t top_k) : top_k_(top_k) {}
-
-  // share, sum: [expert_count]. An expert of the held-out prompt alone has share 0 and is in no set.
-  const std::vector<std::uint32_t>& choose(const double* share, const std::vector<double>& sum) {
-    collect(share, sum, guess_);
-    if (candidates_.size() < top_k_ && guess_ > 0) collect(share, sum, 0);
-    guess_ = 0;
-    if (candidates_.size() > top_k_) {
-      const auto kth = candidates_.begin() + static_cast<std::ptrdiff_t>(top_k_ - 1);
-      std::nth_element(candidates_.begin(), kth, candidates_.end(), [](const Candidate& left, const Candidate& right) {
-        return left.score != right.score ? left.score > right.score : left.expert < right.expert;
-      });
-      candidates_.resize(top_k_);
-      guess_ = candidates_.back().score * 0.98;
-    }
-    members_.clear();
-    for (const Candidate& candidate : candidates_) members_.push_back(candidate.expert);
-    return members_;
-  }
-
- private:
-  struct Candidate {
-    double score = 0;
-    std::uint32_t expert = 0;
-  };
-
-  void collect(const double* share, const std::vector<double>& sum, double least) {
-    candidates_.clear();
-    const double cut = least * (1 - 1e-9);  // so that rounding cannot lose an expert whose score is just `least`
-    for (std::uint32_t e = 0; e < sum.size(); e++) {
-      if (!(share[e] > cut * sum[e])) continue;
-      const double score = share[e] / sum[e];
-      if (score >= least) candidates_.push_back({score, e});
-    }
-  }
-
-  std::size_t top_k_;
-  double guess_ = 0;  // no expert of the set is expected below it
-  std::vector<Candidate> candidates_;
-  std::vector<std::uint32_t> members_;
-};
-
 // The folds of one stretch of runs, one after another on one thread.
 class Folds {
  public:
   Folds(const RunMatrix& matrix, const std::vector<double>& shares, const std::vector<double>& held_out_rows, std::size_t top_k)
       : matrix_(matrix), shares_(shares), held_out_rows_(held_out_rows), own_(matrix.expert_count()), sum_(own_),
-        sets_(matrix.topic_count(), SpecialistSet(top_k)) {}
+        sets_(matrix.topic_count(), TopSet(top_k)) {}
 
   ReferenceTrial run_fold(std::size_t held) {
     const std::uint32_t topic = matrix_.run_topic[held];
@@ -113,7 +67,7 @@ class Folds {
 
   double score_topic(std::uint32_t c, std::uint32_t own, std::size_t held) {
     double inside = 0;
-    for (const std::uint32_t e : sets_[c].choose(share_of(c, own), sum_)) inside += matrix_.row(held)[e];
+    for (const std::uint32_t e : sets_[c].choose(share_of(c, own), sum_.data(), sum_.size())) inside += matrix_.row(held)[e];
     return inside / matrix_.totals[held];
   }
 
@@ -138,7 +92,7 @@ class Folds {
   const std::vector<double>& shares_;
   const std::vector<double>& held_out_rows_;
   std::vector<double> own_, sum_;      // [expert_count]
-  std::vector<SpecialistSet> sets_;         // [topic_count]
+  std::vector<TopSet> sets_;         // [topic_count]
 };
 
 }  // namespace
