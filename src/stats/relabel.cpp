@@ -20,7 +20,7 @@ double distinct_relabelings(const std::vector<std::uint32_t>& sizes) {
   std::map<std::uint32_t, std::uint32_t> equal;
   for (const std::uint32_t size : sizes) {
     for (std::uint32_t i = 1; i <= size; i++) result = result * ++placed / i;
-    result /= ++equal[size];
+    if (size > 0) result /= ++equal[size];  // exchanging topics without runs changes nothing
   }
   return std::round(result);
 }
