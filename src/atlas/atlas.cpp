@@ -8,11 +8,14 @@
 
 namespace atlas {
 
-Atlas build_atlas(Counts counts, const ReferenceOptions& options) {
+Atlas build_atlas(Counts counts, const ReferenceOptions& reference, EvidenceOptions evidence) {
   Atlas atlas;
-  atlas.reference = build_reference_atlas(counts, options);
-  atlas.validation = validate_reference(counts, options.top_k);
+  atlas.reference = build_reference_atlas(counts, reference);
+  atlas.validation = validate_reference(counts, reference.top_k);
   atlas.topics = atlas.reference.topics;
+  evidence.min_count = static_cast<std::uint64_t>(reference.min_count);
+  evidence.top_k = static_cast<std::size_t>(reference.top_k);
+  atlas.evidence = evidence_to_json(gather_evidence(counts, evidence));
   atlas.counts = std::move(counts);
   atlas.made_by_version = version;
   atlas.made_by_commit = commit;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "atlas/evidence.h"
 #include "stats/reference.h"
 #include "trace/counts.h"
 
@@ -16,12 +17,13 @@ struct Atlas {
   std::vector<std::string> topics;   // code-unit order
   ReferenceAtlas reference;          // the reference document's numbers
   ReferenceValidation validation;    // and its leave-one-prompt-out
+  Json evidence = Json::object();    // as evidence_to_json() gives it; see docs/atlas.schema.json
   std::string made_by_version;       // of expert-atlas
   std::string made_by_commit;
 };
 
-// Throws Error as reference mode refuses.
-Atlas build_atlas(Counts counts, const ReferenceOptions& options);
+// Throws Error as reference mode refuses, before any evidence is gathered. The evidence takes its floor and its top_k from `reference`.
+Atlas build_atlas(Counts counts, const ReferenceOptions& reference, EvidenceOptions evidence);
 
 Json atlas_to_json(const Atlas& atlas);
 Atlas atlas_from_json(const Json& json, const std::string& where);  // throws Error that lists every problem

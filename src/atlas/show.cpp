@@ -66,10 +66,21 @@ const char* status_name(ExpertStatus status) {
 bool sets_are_whole_lists(const Atlas& atlas) { return atlas.validation.top_k * 4 > atlas.counts.experts.size(); }
 std::uint64_t suggested_top_k(const Atlas& atlas) { return std::max<std::uint64_t>(1, atlas.counts.experts.size() / 20); }
 
+// The evidence in a line a phase, the verdict over all tokens first.
+static std::string verdicts_text(const Json& evidence) {
+  std::string text;
+  for (const auto& [phase, entry] : evidence.items()) {
+    if (!entry.is_object()) continue;
+    const std::string verdict = entry.contains("not_computed") ? "not computed: " + entry.value("not_computed", "") : entry.value("verdict", "");
+    text += phase == "all" ? verdict + "\n" : fmt::format("  {} tokens only: {}\n", phase, verdict);
+  }
+  return text;
+}
+
 std::string summary_text(const Atlas& atlas) {
   const ReferenceSummary& summary = atlas.reference.summary;
   const ReferenceValidation& validation = atlas.validation;
-  std::string text = model_line(atlas.counts.manifest) + "\n";
+  std::string text = verdicts_text(atlas.evidence) + model_line(atlas.counts.manifest) + "\n";
   text += fmt::format("{} prompts of {} topics; {} experts seen, {} kept, {} with too few selections, {} not replicated\n", atlas.reference.run_count,
                       atlas.topics.size(), summary.experts_seen, summary.experts_kept, summary.dropped_sparse, summary.dropped_unreplicated);
   text += fmt::format("Routed mostly for one topic (specialisation >= {}): {} of {} experts ({:.1f} %)\n", atlas.reference.options.strong_threshold,
@@ -94,6 +105,18 @@ std::string topics_text(const Atlas& atlas) {
   return text;
 }
 
+// The main test's numbers by phase, without its long lists.
+static Json evidence_summary_json(const Json& evidence) {
+  Json summary = Json::object();
+  for (const auto& [phase, entry] : evidence.items()) {
+    if (!entry.is_object() || !entry.contains("held_out")) continue;
+    for (const auto& [score, result] : entry["held_out"].items())
+      for (const char* key : {"accuracy", "null_mean", "null_quantile_95", "p_value", "not_computed"})
+        if (result.contains(key)) summary[phase][score][key] = result[key];
+  }
+  return summary;
+}
+
 Json summary_json(const Atlas& atlas) {
   const ReferenceSummary& summary = atlas.reference.summary;
   Json topics = Json::array();
@@ -113,7 +136,8 @@ Json summary_json(const Atlas& atlas) {
           {"trials", atlas.validation.trials.size()},
           {"accuracy", atlas.validation.accuracy},
           {"chance", atlas.validation.chance},
-          {"topics", topics}};
+          {"topics", topics},
+          {"evidence", evidence_summary_json(atlas.evidence)}};
 }
 
 std::string topic_text(const Atlas& atlas, const std::string& topic) {

@@ -14,6 +14,7 @@ namespace {
 struct Options {
   std::string input, out, reference_out;
   ReferenceOptions reference;
+  EvidenceOptions evidence;
   bool no_text = false;
 };
 
@@ -31,7 +32,7 @@ void write_reference(const std::string& path, const Atlas& atlas) {
 }
 
 void build(const Options& options, const Console& console) {
-  Atlas atlas = build_atlas(read_input(options.input), options.reference);
+  Atlas atlas = build_atlas(read_input(options.input), options.reference, options.evidence);
   if (options.no_text) leave_out_texts(atlas);
   if (!options.reference_out.empty()) write_reference(options.reference_out, atlas);
   write_atlas(options.out, atlas);
@@ -54,6 +55,10 @@ void add_build(CLI::App& app, const Console& console) {
   command->add_option("--min-runs", options->reference.min_runs, "floor: prompts of its top topic in which it must fire")->capture_default_str();
   command->add_option("--strong", options->reference.strong_threshold, "specialisation from which an expert is strong")->capture_default_str();
   command->add_option("--top-k", options->reference.top_k, "experts in a topic's set, for the test on held-out prompts")->capture_default_str();
+  command->add_option("--permutations", options->evidence.permutations, "relabelings of the null; 0 switches it off")->capture_default_str();
+  command->add_option("--set-permutations", options->evidence.set_permutations, "of them for the test by sets, which costs far more")->capture_default_str();
+  command->add_option("--pairings", options->evidence.pairings, "random ways of forming the folds, averaged over")->capture_default_str();
+  command->add_option("--seed", options->evidence.seed, "of every random step")->capture_default_str();
   command->add_option("--reference-out", options->reference_out, "also write the reference document's objects (runs, atlas, validation, webExperts)");
   command->add_flag("--no-text", options->no_text, "leave prompts and answers out of the atlas");
   command->callback([options, &console] { build(*options, console); });
