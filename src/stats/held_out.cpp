@@ -166,7 +166,7 @@ void add_null(HeldOutResult& result, const std::vector<std::uint64_t>& null_hits
 HeldOutResult run_test(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options, const ScorerMaker& make_scorer) {
   HeldOutResult result;
   result.run_count = static_cast<std::uint32_t>(shares.run_count());
-  result.not_computed = why_not_testable(shares, 2);
+  result.not_computed = options.pairings == 0 ? "no pairings asked for" : why_not_testable(shares, 2);
   if (!result.not_computed.empty()) return result;
   const std::size_t runs = shares.run_count(), topics = shares.topic_count();
   const std::vector<std::uint16_t> labels = true_labels(shares);
@@ -209,6 +209,11 @@ HeldOutResult test_cosine(const Shares& shares, const Relabelings& relabelings, 
 }
 
 HeldOutResult test_set(const Shares& shares, std::size_t top_k, std::uint64_t min_count, const Relabelings& relabelings, const HeldOutOptions& options) {
+  HeldOutResult refused;
+  refused.run_count = static_cast<std::uint32_t>(shares.run_count());
+  if (top_k == 0) refused.not_computed = "sets of no experts asked for";
+  else if (shares.selections.empty()) refused.not_computed = "no counts to apply the floor to";
+  if (!refused.not_computed.empty()) return refused;
   return run_test(shares, relabelings, options, [&] { return set_scorer(shares, top_k, min_count); });
 }
 

@@ -16,7 +16,7 @@
 namespace atlas {
 
 struct HeldOutOptions {
-  std::size_t pairings = 20;             // random ways of forming folds; hits are averaged over them, never scores
+  std::size_t pairings = 20;             // random ways of forming folds; hits are averaged over them, never scores. 0: no test
   std::size_t interval_draws = 2000;     // resamplings for the accuracy's interval
   std::uint64_t seed = 0;
 };
@@ -26,7 +26,7 @@ struct HeldOutTrial {
   std::uint32_t draw_count = 0;  // folds in which this run was held out; 0 only with fewer pairings than unequal topics need
   double hit_rate = 0;           // of them, how many were right
   std::uint32_t predicted = 0;   // the topic most often predicted, the first of equals
-  double margin = 0;             // own score minus the best other, mean over draws; cosine in [-2, 2], set in [-1, 1]
+  double margin = 0;             // own score minus the best other, mean over draws; cosine in [-3, 3], set in [-1, 1]
   std::vector<double> scores;    // [topic_count], mean over draws; for reading, the decision is made in each draw
 };
 
