@@ -73,4 +73,8 @@ def main():
              make_case(random, [2, 2], 20, 0.0, 5, 1), make_case(random, [6, 6, 9], 40, 0.6, 10, 0)]
     Path(__file__).with_suffix(".json").write_text(json.dumps({"cases": cases}, separators=(",", ":")) + "\n")
     for case in cases:
-    X
+        print(len(case["topics"]), "runs:", case["cosine_accuracy"], case["set_accuracy"])
+
+
+with np.errstate(invalid="ignore"):  # NearestCentroid divides by zero for one training run a topic, in a value not used here
+    main()
