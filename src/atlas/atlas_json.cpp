@@ -198,6 +198,7 @@ void read_reference(const Json& json, const std::string& where, Atlas& atlas, st
   }
   if (const Json* validation = fields.required("validation")) read_validation(*validation, fields.path_of("validation"), atlas, problems);
   atlas.reference.options.top_k = static_cast<double>(atlas.validation.top_k);
+  atlas.reference.run_count = atlas.validation.trials.size();
   atlas.reference.topics = atlas.topics;
 }
 

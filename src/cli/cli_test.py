@@ -171,6 +171,7 @@ class Commands(InFolder):
         shown = run("show", atlas)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         expected = json.loads((SEED / "05_random_c3" / "expected.json").read_text())
+        self.assertIn(f"{expected['atlas']['runCount']} prompts of", shown.stdout)
         self.assertIn(f"{expected['validation']['hits']} of {expected['validation']['trials']} right", shown.stdout)
         for topic in expected["atlas"]["categories"]:
             self.assertIn(topic, shown.stdout)
