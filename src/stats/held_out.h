@@ -16,8 +16,8 @@
 namespace atlas {
 
 struct HeldOutOptions {
-  std::size_t pairings = 20;             // random ways of forming folds; hits are averaged over them, never scores. 0: no test
-  std::size_t interval_draws = 2000;     // resamplings for the accuracy's interval
+  std::size_t pairings = 20;          // random ways of forming folds; hits are averaged over them, never scores. 0: no test
+  std::size_t interval_draws = 2000;  // resamplings for the accuracy's interval
   std::uint64_t seed = 0;
 };
 
@@ -35,17 +35,17 @@ struct HeldOutResult {
   double accuracy = 0;       // mean over topics of the mean over draws: balanced accuracy
   double hits = 0;           // accuracy * run_count
   std::uint32_t run_count = 0;
-  double chance = 0;                         // 1 / topic_count
-  std::array<double, 2> interval_95{};       // approximate: per-prompt hit rates resampled within topics
-  double null_mean = 0;                      // accuracy under permuted labels; the next four need relabelings
+  double chance = 0;                    // 1 / topic_count
+  std::array<double, 2> interval_95{};  // approximate: per-prompt hit rates resampled within topics
+  double null_mean = 0;                 // accuracy under permuted labels; the next four need relabelings
   double null_quantile_95 = 0;
   double p_value = 1;
-  double smallest_p_value = 1;               // that this design and number of relabelings can reach
+  double smallest_p_value = 1;  // that this design and number of relabelings can reach
   std::size_t relabeling_count = 0;
   bool enumerated = false;
-  std::vector<double> null_accuracies;       // [relabeling_count]
-  std::vector<double> confusion;             // [topic_count, topic_count], row true, column predicted; rows sum to 1
-  std::vector<HeldOutTrial> trials;          // [run_count]
+  std::vector<double> null_accuracies;  // [relabeling_count]
+  std::vector<double> confusion;        // [topic_count, topic_count], row true, column predicted; rows sum to 1
+  std::vector<HeldOutTrial> trials;     // [run_count]
 };
 
 // Score of topic c for a held-out run x: cosine of (x - m) and (m_c - m), m_c the mean of the topic's training runs and m the mean of the m_c.
@@ -54,7 +54,8 @@ HeldOutResult test_cosine(const Shares& shares, const Relabelings& relabelings, 
 
 // Score of topic c: the share of the run's selections that falls on the topic's top_k features by affinity, among features whose training
 // selections reach min_count in this fold. Needs shares.selections.
-HeldOutResult test_set(const Shares& shares, std::size_t top_k, std::uint64_t min_count, const Relabelings& relabelings, const HeldOutOptions& options);
+HeldOutResult test_set(const Shares& shares, std::size_t top_k, std::uint64_t min_count, const Relabelings& relabelings,
+                       const HeldOutOptions& options);
 
 // Control: prompts told apart by one number each (their length). Score: minus the distance to the topic's mean. values: [run_count].
 HeldOutResult test_number(const Shares& shares, const std::vector<double>& values, const Relabelings& relabelings, const HeldOutOptions& options);

@@ -42,7 +42,7 @@ RunRow run_row(const Counts& counts, std::size_t probe, const std::vector<bool>&
       const std::size_t at = counts.at(probe, f, experts[e]);
       row.selections[e] += counts.selections[at];
       row.total += counts.selections[at];
-      if (row.weights.empty()) continue;
+      if (row.weights.empty() || counts.router_weight_sum.empty()) continue;  // unknown weights: none, so no prompt is left
       row.weights[e] += static_cast<double>(counts.router_weight_sum[at]);
       row.weight_total += static_cast<double>(counts.router_weight_sum[at]);
     }

@@ -20,8 +20,8 @@ struct PhaseShares {
 };
 
 // An expert's share is its selections (or its summed router weight) in the phase divided by the prompt's in that phase, over the layers
-// complete for all prompts; no phase means every row. Prompts without selections in the phase leave it, and so does a topic that has none
-// left. Features without any selection left are dropped.
+// complete for all prompts; no phase means every row. Prompts without selections (or weight) in the phase leave it, and so does a topic that has
+// none left; counts without router weights leave no prompt on that basis. Features without any selection left are dropped.
 PhaseShares phase_shares(const Counts& counts, std::optional<Phase> phase, ShareBasis basis = ShareBasis::selections);
 
 }  // namespace atlas
