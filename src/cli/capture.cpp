@@ -33,7 +33,7 @@ std::string plan_text(const CapturePlan& plan, const std::string& model) {
   return text;
 }
 
-void capture(const Options& options, const Console& console) {
+void capture(const Options& options, int threads, const Console& console) {
   CaptureOptions capture_options;
   capture_options.model_folder = options.model;
   capture_options.out = options.out;
@@ -42,7 +42,7 @@ void capture(const Options& options, const Console& console) {
   capture_options.use_chat_template = !options.no_template;
   capture_options.with_texts = !options.no_text;
   capture_options.engine_version = version;
-  capture_options.threads = static_cast<int>(thread_count());
+  capture_options.threads = threads;
   ProbeSet probe_set = read_probe_set(options.probes);
   if (!options.topic_axis.empty()) probe_set = with_topic_axis(std::move(probe_set), options.topic_axis);
 
@@ -95,7 +95,12 @@ void add_capture(CLI::App& app, const Console& console) {
   command->add_flag("--no-text", options->no_text, "leave prompts and answers out of the trace");
   CLI::Option* resume = command->add_flag("--resume", options->resume, "go on with an interrupted capture of the same name");
   command->add_flag("--replace", options->replace, "replace a trace of this name")->excludes(resume);
-  command->callback([options, &console] { capture(*options, console); });
+  // Without --threads the runtime chooses: a small model runs best on one.
+  const CLI::Option* threads = app.get_option_no_throw("--threads");
+  command->callback([options, threads, &console] {
+    const bool given = threads != nullptr && threads->count() > 0;
+    capture(*options, given ? static_cast<int>(thread_count()) : 0, console);
+  });
 }
 
 }  // namespace atlas::cli

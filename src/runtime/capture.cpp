@@ -5,7 +5,12 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
+
+#include "runtime/generate.h"
+#include "runtime/prefill.h"
+#include "runtime/probe_tokens.h"
 
 namespace atlas {
 
@@ -36,6 +41,15 @@ std::string model_name(const fs::path& folder) {
   return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
 }
 
+// Torch's threads wait for each other by spinning. On matrices as small as the demo model's two threads gain little, and on a machine that is
+// busy otherwise they lost much (a capture of 6 s took 200 s at a load of 8 on two cores).
+int useful_thread_count(const Model& model) {
+  constexpr std::uint64_t small_layer_bytes = std::uint64_t{32} << 20;
+  std::uint64_t largest = 0;
+  for (std::int64_t i = 0; i < model.shape().layer_count; i++) largest = std::max(largest, model.layer_bytes(i));
+  return largest < small_layer_bytes ? 1 : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 std::vector<std::int64_t> row_counts_of(const std::vector<ProbeTokens>& probes) {
   std::vector<std::int64_t> counts;
   for (const ProbeTokens& probe : probes) counts.push_back(static_cast<std::int64_t>(probe.row_count()));
@@ -44,18 +58,41 @@ std::vector<std::int64_t> row_counts_of(const std::vector<ProbeTokens>& probes) 
 
 }  // namespace
 
-Capture::Capture(CaptureOptions options, ProbeSet probe_set)
+class Capture::Work {
+ public:
+  Work(CaptureOptions options, ProbeSet probe_set);
+  const CapturePlan& plan() const { return plan_; }
+  TraceManifest run(const ReportProgress& report);
+
+ private:
+  void tokenise();
+  void make_plan();
+  Json settings() const;
+  TraceManifest manifest() const;
+  TokenTable token_table() const;
+  bool take_earlier_answers();
+  void generate(const ReportProgress& report);
+
+  CaptureOptions options_;
+  ProbeSet probe_set_;
+  Checkpoint checkpoint_;
+  Tokenizer tokenizer_;
+  std::unique_ptr<Model> model_;
+  std::vector<std::int64_t> eos_token_ids_;
+  std::vector<ProbeTokens> probes_;  // [probe]
+  CapturePlan plan_;
+};
+
+Capture::Work::Work(CaptureOptions options, ProbeSet probe_set)
     : options_(std::move(options)), probe_set_(std::move(probe_set)), checkpoint_(options_.model_folder), tokenizer_(options_.model_folder),
       model_(open_model(checkpoint_)), eos_token_ids_(read_eos_token_ids(options_.model_folder, model_->shape())) {
-  if (options_.threads > 0) at::set_num_threads(options_.threads);
+  at::set_num_threads(options_.threads > 0 ? options_.threads : useful_thread_count(*model_));
   options_.use_chat_template = options_.use_chat_template && tokenizer_.has_chat_template();
   tokenise();
   make_plan();
 }
 
-Capture::~Capture() = default;
-
-void Capture::tokenise() {
+void Capture::Work::tokenise() {
   std::vector<Problem> problems;
   for (const Probe& probe : probe_set_.probes) {
     const std::string where = "probe " + probe.id;
@@ -76,7 +113,7 @@ void Capture::tokenise() {
   throw_if_any(std::move(problems));
 }
 
-void Capture::make_plan() {
+void Capture::Work::make_plan() {
   const ModelShape& shape = model_->shape();
   plan_.model_type = shape.model_type;
   plan_.probe_count = probes_.size();
@@ -106,7 +143,7 @@ void Capture::make_plan() {
 }
 
 // Everything beside model and probes that decides the routes.
-Json Capture::settings() const {
+Json Capture::Work::settings() const {
   Json settings{{"device", "cpu"}, {"compute_dtype", "float32"}, {"weights_dtype", checkpoint_.disk_dtypes()}, {"torch", TORCH_VERSION}};
   settings["tokenizer_sha256"] = tokenizer_.tokenizer_sha256();
   settings["chat_template_sha256"] = options_.use_chat_template ? Json(tokenizer_.chat_template_sha256()) : Json(nullptr);
@@ -120,7 +157,7 @@ Json Capture::settings() const {
   return settings;
 }
 
-TraceManifest Capture::manifest() const {
+TraceManifest Capture::Work::manifest() const {
   const ModelShape& shape = model_->shape();
   TraceManifest manifest;
   manifest.model = {model_name(options_.model_folder), checkpoint_.config_sha256(), checkpoint_.weights_sha256(hashed_weights_max_bytes), "none"};
@@ -144,7 +181,7 @@ TraceManifest Capture::manifest() const {
   return manifest;
 }
 
-TokenTable Capture::token_table() const {
+TokenTable Capture::Work::token_table() const {
   TokenTable tokens;
   for (std::size_t i = 0; i < probes_.size(); i++) {
     for (std::size_t t = 0; t < probes_[i].row_count(); t++) {
@@ -159,7 +196,7 @@ TokenTable Capture::token_table() const {
 
 // An interrupted capture has its generated answers in its token table (all but each answer's last token, which is never fed) and in its
 // texts: to generate them again would cost many passes. False if there is no such capture; whether it is the same is for TraceWriter to say.
-bool Capture::take_earlier_answers() {
+bool Capture::Work::take_earlier_answers() {
   const fs::path file = options_.out / "manifest.json";
   if (options_.existing != Existing::resume || !fs::exists(file)) return false;
   const TraceManifest earlier = manifest_from_json(read_json_file(file.string()), file.string());
@@ -184,7 +221,7 @@ bool Capture::take_earlier_answers() {
   return true;
 }
 
-void Capture::generate(const ReportProgress& report) {
+void Capture::Work::generate(const ReportProgress& report) {
   std::vector<std::size_t> asked;  // probes without an answer of their own
   std::vector<std::vector<std::int32_t>> prompts;
   for (std::size_t i = 0; i < probes_.size(); i++) {
@@ -200,7 +237,7 @@ void Capture::generate(const ReportProgress& report) {
   }
 }
 
-TraceManifest Capture::run(const ReportProgress& report) {
+TraceManifest Capture::Work::run(const ReportProgress& report) {
   if (options_.existing == Existing::refuse && fs::exists(options_.out) && !fs::is_empty(options_.out))
     throw Error(Problem{options_.out.string(), "something with this name", "a new name",
                         "an earlier capture: --resume goes on with it, --replace replaces it"});
@@ -210,5 +247,10 @@ TraceManifest Capture::run(const ReportProgress& report) {
   prefill(*model_, tokens.token_ids, row_counts_of(probes_), writer, options_.prefill, report);
   return writer.manifest();
 }
+
+Capture::Capture(CaptureOptions options, ProbeSet probe_set) : work_(std::make_unique<Work>(std::move(options), std::move(probe_set))) {}
+Capture::~Capture() = default;
+const CapturePlan& Capture::plan() const { return work_->plan(); }
+TraceManifest Capture::run(const ReportProgress& report) { return work_->run(report); }
 
 }  // namespace atlas

@@ -1,17 +1,15 @@
 // A probe set and a model folder become a trace: tokenise, plan, generate the answers that are asked for, then one pass that records routes.
-// Used by src/cli/capture.cpp.
+// Used by src/cli/capture.cpp, and so without a word of torch: its headers bring copies of other libraries along (fmt among them).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "probes/probe_set.h"
-#include "runtime/generate.h"
-#include "runtime/prefill.h"
-#include "runtime/probe_tokens.h"
+#include "runtime/options.h"
+#include "trace/trace_writer.h"
 
 namespace atlas {
 
@@ -23,7 +21,7 @@ struct CaptureOptions {
   bool use_chat_template = true;   // where the model folder has one
   bool with_texts = true;          // keep prompts and answers in the trace
   std::string engine_version;      // ours, for the manifest
-  int threads = 0;                 // 0: torch's own choice
+  int threads = 0;                 // 0: as many as help: one for a small model, else all of the machine
   PrefillOptions prefill;
 };
 
@@ -49,27 +47,13 @@ class Capture {
   Capture(CaptureOptions options, ProbeSet probe_set);
   ~Capture();
 
-  const CapturePlan& plan() const { return plan_; }
+  const CapturePlan& plan() const;
   // Writes the trace; what it holds is in the manifest returned.
   TraceManifest run(const ReportProgress& report);
 
  private:
-  void tokenise();
-  void make_plan();
-  Json settings() const;
-  TraceManifest manifest() const;
-  TokenTable token_table() const;
-  bool take_earlier_answers();
-  void generate(const ReportProgress& report);
-
-  CaptureOptions options_;
-  ProbeSet probe_set_;
-  Checkpoint checkpoint_;
-  Tokenizer tokenizer_;
-  std::unique_ptr<Model> model_;
-  std::vector<std::int64_t> eos_token_ids_;
-  std::vector<ProbeTokens> probes_;  // [probe]
-  CapturePlan plan_;
+  class Work;
+  std::unique_ptr<Work> work_;
 };
 
 }  // namespace atlas

@@ -7,6 +7,9 @@
 #include <fstream>
 
 #include "runtime/golden_test_data.h"
+#include "runtime/models/model.h"
+#include "runtime/prefill.h"
+#include "runtime/probe_tokens.h"
 
 namespace atlas {
 namespace {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "runtime/prefill.h"
+
 namespace atlas {
 
 namespace {

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "runtime/models/model.h"
-#include "runtime/prefill.h"
 
 namespace atlas {
 

@@ -1,6 +1,7 @@
 // Golden values of testdata/glm_moe_dsa as tensors, for the runtime's tests. Filled by make.py there with transformers 5.17; see its README.
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
@@ -13,6 +14,9 @@
 #include "base/safetensors.h"
 
 namespace atlas {
+
+// Spinning threads only slow such small matrices down.
+inline const bool runs_on_one_thread = (at::set_num_threads(1), true);
 
 inline const std::vector<std::string> golden_cases{"base", "groups", "many_experts", "fp16"};
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,14 +10,6 @@
 #include "trace/trace_writer.h"
 
 namespace atlas {
-
-// Called after each layer: the stage ("answers", "capture"), the bytes of weights that have gone through, and those of the whole stage.
-using ReportProgress = std::function<void(const char* stage, std::uint64_t done_bytes, std::uint64_t total_bytes)>;
-
-struct PrefillOptions {
-  StepOptions step;
-  double state_seconds = 5;  // hidden states are kept on disk after a layer when this long has passed, so that a killed capture can go on
-};
 
 // Sequences of the given lengths, whose rows follow one another from row 0.
 std::vector<Sequence> new_sequences(std::span<const std::int64_t> row_counts);

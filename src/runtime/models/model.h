@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/checkpoint.h"
+#include "runtime/options.h"
 
 namespace atlas {
 
@@ -55,11 +56,6 @@ struct Sequence {
   at::Tensor selection;             // bool [row_count, position_begin + row_count], the keys that the latest indexer chose; undefined: all
   std::vector<LayerCache> caches;   // [layer], or empty when only prompts pass through once
   std::int64_t capacity = 0;        // positions that the caches must hold
-};
-
-struct StepOptions {
-  std::int64_t block_tokens = 8192;                   // tokens whose intermediate values are in memory together
-  std::int64_t score_bytes = std::int64_t{64} << 20;  // of attention scores in memory together
 };
 
 class Layer {
