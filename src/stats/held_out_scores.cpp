@@ -10,10 +10,9 @@ namespace atlas {
 
 namespace {
 
-__extension__ using Wide = __int128;
-
-// Everything follows from the Gram matrix: with k training runs a topic and C topics, all inner products of runs, topic means m_c and their
-// mean m are whole numbers once multiplied by k^2 C^2. They are exact; only the norms are rounded.
+// Everything follows from the Gram matrix: with k training runs a topic and C topics, the inner products of runs, topic means m_c and their
+// mean m come out of sums over it, multiplied by k^2 C^2. Those sums are exact, so renaming or reordering topics changes nothing; the few
+// products after them are doubles, in one order.
 class CosineScorer final : public FoldScorer {
  public:
   CosineScorer(const Gram& gram, std::size_t topic_count)
@@ -37,16 +36,18 @@ class CosineScorer final : public FoldScorer {
 
   void score_fold(const std::uint32_t* held, double* scores) override {
     begin_fold(held);
-    const auto count = static_cast<Wide>(topics_), training = static_cast<Wide>(training_);
+    const auto count = static_cast<double>(topics_), factor = static_cast<double>(training_) * count;
+    const auto total = static_cast<double>(fold_total_);
     for (std::size_t t = 0; t < topics_; t++) {
       const std::uint32_t run = held[t];
-      Wide sum = 0;
+      std::int64_t sum = 0;
       for (std::size_t c = 0; c < topics_; c++) sum += with_topic(run, c, held);
-      const Wide own_norm = training * training * count * count * gram_.at(run, run) - 2 * training * count * sum + fold_total_;
-      const double inverse = own_norm > 0 ? 1 / std::sqrt(static_cast<double>(own_norm)) : 0;
+      const auto of_all = static_cast<double>(sum);
+      const double own_norm = factor * factor * static_cast<double>(gram_.at(run, run)) - 2 * factor * of_all + total;
+      const double inverse = own_norm > 0 ? 1 / std::sqrt(own_norm) : 0;
       for (std::size_t c = 0; c < topics_; c++) {
-        const Wide product = training * count * (count * with_topic(run, c, held) - sum) - count * fold_row_[c] + fold_total_;
-        scores[t * topics_ + c] = inverse_norm_[c] > 0 ? static_cast<double>(product) * inverse_norm_[c] * inverse : -2;
+        const double product = factor * (count * static_cast<double>(with_topic(run, c, held)) - of_all) - count * static_cast<double>(fold_row_[c]) + total;
+        scores[t * topics_ + c] = inverse_norm_[c] > 0 ? product * inverse_norm_[c] * inverse : -2;
       }
     }
   }
@@ -68,10 +69,11 @@ class CosineScorer final : public FoldScorer {
       }
       fold_total_ += fold_row_[c];
     }
-    const auto count = static_cast<Wide>(topics_);
+    const auto count = static_cast<double>(topics_);
     for (std::size_t c = 0; c < topics_; c++) {
-      const Wide norm = count * count * fold_[c * topics_ + c] - 2 * count * fold_row_[c] + fold_total_;
-      inverse_norm_[c] = norm > 0 ? 1 / std::sqrt(static_cast<double>(norm)) : 0;
+      const double own = count * count * static_cast<double>(fold_[c * topics_ + c]);
+      const double norm = own - 2 * count * static_cast<double>(fold_row_[c]) + static_cast<double>(fold_total_);
+      inverse_norm_[c] = norm > 1e-14 * own ? 1 / std::sqrt(norm) : 0;  // below that it is what rounding left of 0
     }
   }
 
@@ -82,8 +84,8 @@ class CosineScorer final : public FoldScorer {
   std::vector<std::int64_t> run_topic_;    // [run, topic]: inner product of a run with the sum of the draw's runs of a topic
   std::vector<std::int64_t> topic_topic_;  // [topic, topic]: of the sums of two topics' runs
   std::vector<std::int64_t> fold_;         // [topic, topic], without the held-out runs
-  std::vector<Wide> fold_row_;             // [topic], sum of a row of fold_
-  Wide fold_total_ = 0;
+  std::vector<std::int64_t> fold_row_;     // [topic], sum of a row of fold_
+  std::int64_t fold_total_ = 0;
   std::vector<double> inverse_norm_;       // [topic], 0 where the topic's mean is the mean of all
 };
 
