@@ -17,7 +17,7 @@ namespace atlas {
 
 struct HeldOutOptions {
   std::size_t pairings = 20;          // random ways of forming folds; hits are averaged over them, never scores. 0: no test
-  std::size_t interval_draws = 2000;  // resamplings for the accuracy's interval
+  std::size_t interval_draws = 2000;  // resamplings for the accuracy's interval; 0: Wilson's alone
   std::uint64_t seed = 0;
 };
 
@@ -36,7 +36,7 @@ struct HeldOutResult {
   double hits = 0;           // accuracy * run_count
   std::uint32_t run_count = 0;
   double chance = 0;                    // 1 / topic_count
-  std::array<double, 2> interval_95{};  // approximate: per-prompt hit rates resampled within topics
+  std::array<double, 2> interval_95{};  // approximate: per-prompt hit rates resampled within topics, at least Wilson's
   double null_mean = 0;                 // accuracy under permuted labels; the next four need relabelings
   double null_quantile_95 = 0;
   double p_value = 1;

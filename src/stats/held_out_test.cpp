@@ -449,5 +449,16 @@ TEST(HeldOut, Interval_holds_the_accuracy_and_narrows_with_prompts) {
   }
 }
 
+TEST(HeldOut, Interval_of_nothing_but_hits_is_wilsons) {
+  const double squared = 1.959963984540054 * 1.959963984540054;
+  const HeldOutResult equal = test_cosine(random_shares({3, 3, 3}, 30, 400, 1), {}, {});
+  EXPECT_EQ(equal.accuracy, 1);
+  EXPECT_NEAR(equal.interval_95[0], 9 / (9 + squared), 1e-12);  // 0.70
+  EXPECT_EQ(equal.interval_95[1], 1);
+  const HeldOutResult unequal = test_cosine(random_shares({2, 6}, 30, 400, 1), {}, {});
+  EXPECT_EQ(unequal.accuracy, 1);
+  EXPECT_NEAR(unequal.interval_95[0], 6 / (6 + squared), 1e-12);  // 4 / (1/2 + 1/6) = 6 prompts
+}
+
 }  // namespace
 }  // namespace atlas
