@@ -21,6 +21,7 @@ import zlib
 
 from sources import DEB, NPM, SOURCES
 
+LONGEST = 600_000  # characters; a longer document is data, not text
 HELD_OUT_SHARE = 25  # one document in 25 is held out, by the checksum of its name
 SCRIPTS = {"russian": r"[\u0400-\u04ff]", "chinese": r"[\u4e00-\u9fff]", "japanese": r"[\u3040-\u30ff\u4e00-\u9fff]", "arabic": r"[\u0600-\u06ff]"}
 CHARACTER_SHINGLES = ("chinese", "japanese")
@@ -107,7 +108,7 @@ def read_source(row, cache, seen_paragraphs):
     train, held, used, used_held = [], [], 0, 0
     for name, text in documents:
         held_out = is_held_out(name)
-        if (used_held > cap * 40000) if held_out else (used > cap * 1000000):
+        if len(text) > LONGEST or (used_held > cap * 40000 if held_out else used > cap * 1000000):
             continue
         text = clean(text, topic, seen_paragraphs)
         if len(text) < 200:

@@ -18,7 +18,7 @@ import zlib
 import numpy
 
 HEADER = "[gMASK]<sop><|user|>\n"
-SNIPPET_TOKENS, SNIPPETS = 64, 8
+SNIPPETS = 8  # prompts per topic
 
 
 def held_out_documents(corpus, topic):
@@ -27,8 +27,8 @@ def held_out_documents(corpus, topic):
     return sorted(documents, key=lambda document: zlib.crc32(("snippet" + document["name"]).encode()))
 
 
-def snippets(corpus, topic, tokenize, count=SNIPPETS, length=SNIPPET_TOKENS):
-    """The first `length` tokens from the middle of `count` held-out documents, sources taken in turn."""
+def snippets(corpus, topic, tokenize, count=SNIPPETS, length=64):
+    """`length` tokens from a third of the way into each of `count` held-out documents, sources taken in turn."""
     by_source = {}
     for document in held_out_documents(corpus, topic):
         by_source.setdefault(document["source"], []).append(document)
@@ -105,8 +105,8 @@ class Witness:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
         self.torch = torch
-        torch.manual_seed(0)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager").eval()
+        torch.set_num_threads(1)  # these sequences are short: more threads only wait for each other
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="batched_mm").eval()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.config, self.routed = self.model.config, []
         for layer in self.model.model.layers:
@@ -147,7 +147,7 @@ def report_prompts(witness, prompts):
     return topic_report(counts, token_counts, topics)
 
 
-def held_out_losses(witness, corpus, topics, windows=6, length=512):
+def held_out_losses(witness, corpus, topics, windows=2, length=512):
     losses, load = {}, 0
     for topic in topics:
         ids = [token for document in held_out_documents(corpus, topic) for token in witness.tokenize(document["text"]) + [witness.config.eos_token_id]]
@@ -158,22 +158,31 @@ def held_out_losses(witness, corpus, topics, windows=6, length=512):
     return losses, load
 
 
+def held_out_report(witness, corpus):
+    topics = sorted(name.removesuffix(".held.jsonl") for name in os.listdir(corpus) if name.endswith(".held.jsonl"))
+    losses, load = held_out_losses(witness, corpus, topics)
+    report = {"held_out_loss": losses, "held_out_loss_mean": float(numpy.mean(list(losses.values()))),
+              "load_max_over_mean_by_layer": [float(layer.max() / layer.mean()) for layer in load], "unused_experts": int((load == 0).sum())}
+    for length in (64, 256):
+        cut = {topic: snippets(corpus, topic, witness.tokenize, SNIPPETS, length) for topic in topics}
+        count = min(len(some) for some in cut.values())
+        prompts = [(topic, witness.tokenize(HEADER) + ids) for topic in topics for ids in cut[topic][:count]]
+        report[f"held_out_snippets_{length}_tokens"] = report_prompts(witness, prompts)
+    return report
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", default="demo/model")
     parser.add_argument("--corpus", default="build/demo-corpus")
-    parser.add_argument("--probes")
+    parser.add_argument("--probes", help="only this probe set; without it: held-out loss and held-out snippets")
     parser.add_argument("--out")
     options = parser.parse_args()
     witness = Witness(options.model)
-    topics = sorted(name.removesuffix(".held.jsonl") for name in os.listdir(options.corpus) if name.endswith(".held.jsonl"))
-    losses, load = held_out_losses(witness, options.corpus, topics)
-    prompts = [(topic, witness.tokenize(HEADER) + ids) for topic in topics for ids in snippets(options.corpus, topic, witness.tokenize)]
-    report = {"held_out_loss": losses, "held_out_loss_mean": float(numpy.mean(list(losses.values()))),
-              "load_max_over_mean_by_layer": [float(layer.max() / layer.mean()) for layer in load], "unused_experts": int((load == 0).sum()),
-              "held_out_snippets": report_prompts(witness, prompts)}
     if options.probes:
-        report["probes"] = report_prompts(witness, probe_prompts(options.probes, witness.tokenize))
+        report = {"probes": report_prompts(witness, probe_prompts(options.probes, witness.tokenize))}
+    else:
+        report = held_out_report(witness, options.corpus)
     text = json.dumps(report, indent=1)
     print(text)
     if options.out:

@@ -59,6 +59,9 @@ def pack(name, texts, size=4000):
 
 def strip_markup(text):
     """Text of HTML or DocBook-like markup: paragraphs become lines, <pre> keeps its own lines."""
+    main = re.search(r'<(?:div|main|article)\b[^>]*(?:role="main"|class="body")[^>]*>', text)
+    if main:  # a Sphinx page: its lists of links lie outside
+        text = text[main.end():].split('<div class="sphinxsidebar"')[0].split('<div class="related"')[0]
     text = re.sub(r"<!--.*?-->|<(script|style|head|nav)\b.*?</\1>", " ", text, flags=re.S | re.I)
     out = []
     for index, piece in enumerate(re.split(r"<pre\b[^>]*>(.*?)</pre>", text, flags=re.S | re.I)):
@@ -190,20 +193,22 @@ def metamath_statements(root, pattern):
 
 
 def dictionary_entries(root, pattern, marks):
-    """Entries of the GCIDE that carry one of the field marks, e.g. (Med.). Long ones have many other senses: left out."""
-    wanted = re.compile(r"\((%s)\.?\)" % marks)
+    """Entries of the GCIDE whose first sense carries one of the field marks, e.g. (Med.)."""
+    wanted = re.compile(r"(?s)^.{0,400}?\((%s)\.?\)" % marks)
     for name, data in files(root, pattern):
         entries = re.split(r"\n(?=\S)", decode(data))
         texts = [re.sub(r"\s*\n\s+", " ", re.sub(r"\s*\[1913 Webster[^]]*\]|\{|\}", "", e)) for e in entries if len(e) < 1500 and wanted.search(e)]
         yield from pack(name + "#" + marks[:3], texts, 3000)
 
 
-def wordnet_glosses(root, pattern, file_numbers):
+def wordnet_glosses(root, pattern, file_numbers, words):
+    """Words with their glosses, of the lexicographer files given; only glosses that use one of the words."""
+    wanted = re.compile(words)
     for name, data in files(root, pattern):
         texts = []
         for line in decode(data).split("\n"):
             part = line.split(" ")
-            if len(part) > 4 and part[1] in file_numbers and " | " in line:
+            if len(part) > 4 and part[1] in file_numbers and wanted.search(line.partition(" | ")[2]):
                 texts.append(part[4].replace("_", " ") + ": " + line.split(" | ", 1)[1].strip())
         yield from pack(name, texts, 2500)
 

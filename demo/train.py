@@ -1,7 +1,7 @@
 """Trains the demo model on one GPU: dense attention, then the indexer, then everything with sparse attention.
 
     python3 demo/train.py --corpus build/demo-corpus --tokenizer demo/model/tokenizer.json --out OUT
-        [--dense-seconds 420 --distil-seconds 25 --tune-seconds 60] [--experts 128 --top-k 6 --expert-width 16]
+        [--dense-seconds 420 --distil-seconds 25 --tune-seconds 60] [--resume FOLDER] [--experts 128 --top-k 6 --expert-width 16]
 
 Writes into OUT: the checkpoint (config.json, shards, index), curve.csv (step, seconds, phase, losses) and
 training.json (arguments, speed, held-out loss per topic, load, topics). Times are budgets: the learning rate follows
@@ -12,9 +12,8 @@ import argparse
 import glob
 import json
 import os
-import queue
+import multiprocessing
 import random
-import threading
 import time
 
 import numpy
@@ -84,21 +83,27 @@ class Text:
             return first[0] + [self.end] + second[0], first[1] + [IGNORE] + second[1]
         return self.piece(length)
 
-    def batches(self, rows, length, stop):
-        """Yields (ids, labels) on the GPU, made ahead by a thread. [rows, length] each, labels shifted"""
-        ready = queue.Queue(maxsize=8)
+    def batches(self, rows, length, workers=12):
+        """Yields (ids, labels) on the GPU, made ahead by forked processes. [rows, length] each, labels shifted"""
+        context = multiprocessing.get_context("fork")
+        ready = context.Queue(maxsize=4 * workers)
 
-        def work():
-            while not stop.is_set():
+        def work(seed):
+            self.random = random.Random(seed)
+            while True:
                 made = [self.row(length + 1) for _ in range(rows)]
-                ids = torch.tensor(numpy.array([row[0] for row in made], numpy.int64))
-                labels = torch.tensor(numpy.array([row[1] for row in made], numpy.int64))
-                ready.put((ids[:, :-1].pin_memory(), labels[:, 1:].contiguous().pin_memory()))
+                ready.put((numpy.array([row[0] for row in made], numpy.int16), numpy.array([row[1] for row in made], numpy.int16)))
 
-        threading.Thread(target=work, daemon=True).start()
-        while True:
-            ids, labels = ready.get()
-            yield ids.cuda(non_blocking=True), labels.cuda(non_blocking=True)
+        processes = [context.Process(target=work, args=(self.random.random(),), daemon=True) for _ in range(workers)]
+        for process in processes:
+            process.start()
+        try:
+            while True:
+                ids, labels = ready.get()
+                yield torch.from_numpy(ids[:, :-1]).cuda().long(), torch.from_numpy(labels[:, 1:].copy()).cuda().long()
+        finally:
+            for process in processes:
+                process.kill()
 
 
 def optimiser(parameters, rate):
@@ -165,6 +170,20 @@ def save(network, folder):
     checkpoint.write_checkpoint(folder, network.config, tensor_bytes)
 
 
+def load(network, folder):
+    """Fills the network from a checkpoint that save() wrote."""
+    for path in sorted(glob.glob(os.path.join(folder, "*.safetensors"))):
+        with open(path, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            data = file.read()
+        for name, entry in header.items():
+            if name != "__metadata__":
+                kind = torch.float32 if entry["dtype"] == "F32" else torch.bfloat16
+                values = torch.frombuffer(bytearray(data[slice(*entry["data_offsets"])]), dtype=kind).view(entry["shape"])
+                with torch.no_grad():
+                    tensor_of(network, name).copy_(values)
+
+
 class Run:
     """What the phases share: the network, the text, the clock and the curve."""
 
@@ -175,6 +194,8 @@ class Run:
         self.text = Text(options.corpus, options.tokenizer, options.seed)
         config = checkpoint.demo_config(options.experts, options.top_k, options.expert_width)
         self.network = Network(config).cuda().train()
+        if options.resume:
+            load(self.network, options.resume)
         self.curve, self.notes, self.step = [], {"arguments": vars(options), "parameters": checkpoint.parameter_count(config)}, 0
         self.notes["train_tokens"] = {topic: len(tokens) for topic, tokens in zip(self.text.topics, self.text.train)}
         print(f"{self.notes['parameters']:,} parameters, {sum(self.notes['train_tokens'].values()):,} tokens, "
@@ -186,13 +207,14 @@ class Run:
             return
         forward = torch.compile(self.network) if self.options.compile and mode == "dense" else self.network
         parameters = list(parameters)
-        adam, stop, began, spent, tokens = optimiser(parameters, rate), threading.Event(), None, 0.0, 0
+        adam, began, spent, tokens = optimiser(parameters, rate), None, 0.0, 0
         next_log, next_check = 0.0, 0.2
-        for ids, labels in self.text.batches(rows, length, stop):
+        batches = self.text.batches(rows, length)
+        for ids, labels in batches:
             if began is not None:
                 spent = (time.time() - began) / seconds
             if spent >= 1.0:
-                stop.set()
+                batches.close()
                 break
             factor = min(1.0, spent / 0.02 + 0.01) * (0.05 + 0.95 * 0.5 * (1 + numpy.cos(numpy.pi * spent)))
             for group in adam.param_groups:
@@ -263,13 +285,15 @@ def main():
     parser.add_argument("--experts", type=int, default=128)
     parser.add_argument("--top-k", type=int, default=6)
     parser.add_argument("--expert-width", type=int, default=16)
+    parser.add_argument("--resume", help="folder with a checkpoint to start from instead of noise")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     run = Run(options)
     network = run.network
-    run.notes["topics_untrained"] = topic_counts(network, run.text, options.corpus)
+    if not options.resume:
+        run.notes["topics_untrained"] = topic_counts(network, run.text, options.corpus)
 
     index = [p for name, p in network.named_parameters() if ".indexer." in name]
     rest = [p for name, p in network.named_parameters() if ".indexer." not in name]
