@@ -30,4 +30,11 @@ double distinct_relabelings(const std::vector<std::uint32_t>& sizes);
 // Enumerates if there are at most max_count of them, else samples max_count. max_count 0 gives none. topic: [run_count].
 Relabelings make_relabelings(const std::vector<std::uint32_t>& topic, std::size_t topic_count, std::size_t max_count, std::uint64_t seed);
 
+// The same with labels permuted only among runs of one level of another axis (the language, say): the null hypothesis that prompts are
+// exchangeable between topics within each level. sizes: [level_count, topic_count]; level: [run_count]. Topics are interchangeable if they have
+// equal sizes in every level.
+double distinct_relabelings_within(const std::vector<std::vector<std::uint32_t>>& sizes);
+Relabelings make_relabelings_within(const std::vector<std::uint32_t>& topic, std::size_t topic_count, const std::vector<std::uint32_t>& level,
+                                    std::size_t level_count, std::size_t max_count, std::uint64_t seed);
+
 }  // namespace atlas

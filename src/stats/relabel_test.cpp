@@ -109,5 +109,60 @@ TEST(Relabelings, P_values_count_the_true_labels_once) {
   EXPECT_EQ(none.smallest_p_value(), 1);
 }
 
+// All ways to permute labels within levels, by permuting all labels and dropping what moves a label to another level.
+std::set<Partition> every_partition_within(const std::vector<std::uint32_t>& labels, const std::vector<std::uint32_t>& level) {
+  using Pairs = std::multiset<std::pair<std::uint32_t, std::uint32_t>>;
+  const auto pairs_of = [&](const std::vector<std::uint32_t>& permuted) {
+    Pairs pairs;
+    for (std::size_t run = 0; run < level.size(); run++) pairs.insert({level[run], permuted[run]});
+    return pairs;
+  };
+  std::vector<std::uint32_t> permuted = labels;
+  std::sort(permuted.begin(), permuted.end());
+  std::set<Partition> partitions;
+  do {
+    if (pairs_of(permuted) == pairs_of(labels)) partitions.insert(partition_of(permuted.data(), permuted.size()));
+  } while (std::next_permutation(permuted.begin(), permuted.end()));
+  return partitions;
+}
+
+TEST(RelabelingsWithin, Enumerated_are_every_partition_that_keeps_labels_in_their_level) {
+  struct Design {
+    std::vector<std::uint32_t> labels, level;
+  };
+  const std::vector<Design> crossed{{{0, 0, 1, 1, 0, 0, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1}},
+                                    {{0, 1, 0, 1, 0, 1}, {0, 0, 1, 1, 2, 2}},
+                                    {{0, 0, 1, 0, 1, 1, 2, 2}, {0, 0, 0, 1, 1, 1, 0, 1}},
+                                    {{0, 1, 2, 0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2}},
+                                    {{0, 0, 1, 1}, {0, 0, 1, 1}}};
+  for (const Design& design : crossed) {
+    const std::size_t topics = *std::max_element(design.labels.begin(), design.labels.end()) + 1;
+    const std::size_t levels = *std::max_element(design.level.begin(), design.level.end()) + 1;
+    const Relabelings relabelings = make_relabelings_within(design.labels, topics, design.level, levels, 10000, 0);
+    ASSERT_TRUE(relabelings.enumerated);
+    std::set<Partition> seen;
+    for (std::size_t i = 0; i < relabelings.count(); i++) seen.insert(partition_of(relabelings.at(i), design.labels.size()));
+    EXPECT_EQ(seen.size(), relabelings.count());
+    EXPECT_EQ(seen, every_partition_within(design.labels, design.level));
+  }
+}
+
+TEST(RelabelingsWithin, Sampled_keep_the_number_of_each_label_in_each_level) {
+  std::vector<std::uint32_t> labels, level;
+  for (std::uint32_t run = 0; run < 40; run++) {
+    labels.push_back(run * 7 % 5);
+    level.push_back(run * 11 % 3);
+  }
+  const Relabelings relabelings = make_relabelings_within(labels, 5, level, 3, 50, 4);
+  ASSERT_FALSE(relabelings.enumerated);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> expected;
+  for (std::size_t run = 0; run < 40; run++) expected[{level[run], labels[run]}]++;
+  for (std::size_t b = 0; b < relabelings.count(); b++) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, int> seen;
+    for (std::size_t run = 0; run < 40; run++) seen[{level[run], relabelings.at(b)[run]}]++;
+    EXPECT_EQ(seen, expected);
+  }
+}
+
 }  // namespace
 }  // namespace atlas
