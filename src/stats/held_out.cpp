@@ -188,7 +188,10 @@ void add_null(HeldOutResult& result, const std::vector<std::uint64_t>& null_hits
   result.null_quantile_95 = sorted[(sorted.size() * 95 + 99) / 100 - 1];
 }
 
-HeldOutResult run_test(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options, const ScorerMaker& make_scorer) {
+}  // namespace
+
+HeldOutResult run_held_out(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options, const ScorerMaker& make_scorer,
+                           const DrawMaker& draws_of) {
   HeldOutResult result;
   result.run_count = static_cast<std::uint32_t>(shares.run_count());
   result.not_computed = options.pairings == 0 ? "no pairings asked for" : why_not_testable(shares, 2);
@@ -196,7 +199,7 @@ HeldOutResult run_test(const Shares& shares, const Relabelings& relabelings, con
   const std::size_t runs = shares.run_count(), topics = shares.topic_count();
   const std::vector<std::uint16_t> labels = true_labels(shares);
   constexpr std::uint64_t true_index = ~std::uint64_t{0};
-  const std::vector<Draw> draws = make_draws(labels.data(), runs, topics, options.pairings, options.seed, true_index);
+  const std::vector<Draw> draws = draws_of(labels.data(), true_index);
   const auto scorer = make_scorer();
   scorer->begin_labels(labels.data());
   const Observed seen = observe(*scorer, draws, runs, topics);
@@ -219,14 +222,18 @@ HeldOutResult run_test(const Shares& shares, const Relabelings& relabelings, con
         continue;
       }
       own_scorer->begin_labels(permuted);
-      null_hits[b] = count_hits(*own_scorer, make_draws(permuted, runs, topics, options.pairings, options.seed, b), topics, scores);
+      null_hits[b] = count_hits(*own_scorer, draws_of(permuted, b), topics, scores);
     }
   });
   add_null(result, null_hits, seen.hits, tests, relabelings);
   return result;
 }
 
-}  // namespace
+static HeldOutResult run_test(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options, const ScorerMaker& make_scorer) {
+  return run_held_out(shares, relabelings, options, make_scorer, [&](const std::uint16_t* labels, std::uint64_t index) {
+    return make_draws(labels, shares.run_count(), shares.topic_count(), options.pairings, options.seed, index);
+  });
+}
 
 HeldOutResult test_cosine(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options) {
   const Gram gram = gram_of(shares);

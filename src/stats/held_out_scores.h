@@ -1,4 +1,5 @@
-// How a held-out run is scored against each topic, in one fold. Internal to held_out.cpp: one class for each score, made by these functions.
+// How a held-out run is scored against each topic, in one fold: one class for each score. Internal to the tests on held-out runs (held_out.cpp,
+// crossed.cpp), which share run_held_out().
 #pragma once
 
 #include <functional>
@@ -20,6 +21,12 @@ class FoldScorer {
 };
 
 using ScorerMaker = std::function<std::unique_ptr<FoldScorer>()>;
+// Draws under these labels; index: which relabeling, all ones for the true labels. Draws of one labeling have equally many folds, of all too.
+using DrawMaker = std::function<std::vector<Draw>(const std::uint16_t* labels, std::uint64_t index)>;
+
+// The frame: the true labels, then all relabelings. Says why not if there are no pairings or a topic has fewer than two runs.
+HeldOutResult run_held_out(const Shares& shares, const Relabelings& relabelings, const HeldOutOptions& options, const ScorerMaker& make_scorer,
+                           const DrawMaker& draws_of);
 
 std::unique_ptr<FoldScorer> cosine_scorer(const Gram& gram, std::size_t topic_count);
 std::unique_ptr<FoldScorer> set_scorer(const Shares& shares, std::size_t top_k, std::uint64_t min_count);
