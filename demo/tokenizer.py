@@ -1,7 +1,7 @@
 """Trains the demo model's tokenizer: byte-level BPE behind GLM-4's splitting rule, with GLM's special tokens.
 
-Reads TOPIC.train.jsonl (corpus.py), writes tokenizer.json, tokenizer_config.json and chat_template.jinja into the
-model folder. Every topic gives the same number of characters, so that no language's alphabet is starved.
+Reads TOPIC.train.jsonl (corpus.py), writes tokenizer.json, tokenizer_config.json, generation_config.json and
+chat_template.jinja into the model folder. Every topic gives the same number of characters, so that no language's alphabet is starved.
 
     python3 demo/tokenizer.py [--corpus build/demo-corpus] [--out demo/model] [--size 8192]     (needs: tokenizers)
 """
@@ -71,6 +71,10 @@ def main():
               "chat_template": CHAT_TEMPLATE}
     with open(os.path.join(options.out, "tokenizer_config.json"), "w") as file:
         json.dump(config, file, indent=2)
+        file.write("\n")
+    stops = [tokenizer.token_to_id(text) for text in ("<|endoftext|>", "<|user|>", "<|observation|>")]
+    with open(os.path.join(options.out, "generation_config.json"), "w") as file:
+        json.dump({"do_sample": False, "eos_token_id": stops, "pad_token_id": stops[0]}, file, indent=2)
         file.write("\n")
     with open(os.path.join(options.out, "chat_template.jinja"), "w") as file:
         file.write(CHAT_TEMPLATE)

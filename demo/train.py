@@ -196,7 +196,7 @@ class Run:
         self.network = Network(config).cuda().train()
         if options.resume:
             load(self.network, options.resume)
-        self.curve, self.notes, self.step = [], {"arguments": vars(options), "parameters": checkpoint.parameter_count(config)}, 0
+        self.curve, self.notes, self.step = [], {"arguments": {k: v for k, v in vars(options).items() if k not in ("corpus", "tokenizer", "out")}, "parameters": checkpoint.parameter_count(config)}, 0
         self.notes["train_tokens"] = {topic: len(tokens) for topic, tokens in zip(self.text.topics, self.text.train)}
         print(f"{self.notes['parameters']:,} parameters, {sum(self.notes['train_tokens'].values()):,} tokens, "
               f"read in {time.time() - self.begin:.0f} s", flush=True)
