@@ -38,7 +38,7 @@ inline Shares random_shares(const std::vector<std::uint32_t>& sizes, std::size_t
   Random random(seed, 99, 0);
   for (std::size_t run = 0; run < shares.run_count(); run++)
     for (std::size_t e = 0; e < features; e++) {
-      std::uint32_t count = random.below(total_bits > 5 ? 20 : 2) + (e < sizes.size() && shares.topic[run] == e ? effect : 0);
+      const std::uint32_t count = random.below(20) + (e < sizes.size() && shares.topic[run] == e ? effect : 0);
       shares.selections.push_back(count);
       shares.values.push_back(fixed_share(count, std::uint64_t{1} << total_bits));
     }

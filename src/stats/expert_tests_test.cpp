@@ -100,6 +100,32 @@ TEST(ExpertRules, ResampleCandidatesOfPermutedLabels) {
   expect_naive_rules(shares, options, 100);
 }
 
+TEST(ExpertRules, AskStabilityOfCandidatesOfPermutedLabels) {
+  // Under the first relabeling the first feature prefers one topic; the second prefers two of them alike, so either may come out on top.
+  Shares shares = random_shares({5, 5, 5}, 2, 1);
+  const Relabelings relabelings = make_relabelings(shares.topic, 3, 100, 1);
+  std::uint32_t seen[3] = {};
+  for (std::size_t run = 0; run < 15; run++) {
+    const std::uint16_t label = relabelings.at(0)[run];
+    const std::uint32_t within = seen[label]++;
+    shares.values[run * 2] = fixed_share(label == 0 ? 50 : 5 + within, 1000);
+    shares.values[run * 2 + 1] = fixed_share(label < 2 ? 20 + 5 * within : 1, 1000);
+  }
+  ExpertOptions options = small_options();
+  options.rule_relabelings = 1;
+  EXPECT_EQ(test_experts(shares, relabelings, options).specialists.null_counts, std::vector<std::size_t>{1});
+  options.bootstrap_draws = 0;
+  EXPECT_EQ(test_experts(shares, relabelings, options).specialists.null_counts, std::vector<std::size_t>{2});
+}
+
+TEST(ExpertRules, AskMinRunsOfStrongAlone) {
+  const Shares shares = shares_of_counts({3, 3}, 100, {{40, 20}, {0, 20}, {0, 0}, {0, 0}, {0, 0}, {0, 0}});
+  ExpertOptions options = small_options();
+  EXPECT_EQ(test_experts(shares, make_relabelings(shares.topic, 2, 0, 1), options).is_strong, (std::vector<std::uint8_t>{0, 1}));
+  options.min_runs = 1;
+  EXPECT_EQ(test_experts(shares, make_relabelings(shares.topic, 2, 0, 1), options).strong.count, 2U);
+}
+
 TEST(ExpertTests, FindPlantedSpecialistsAndFewElse) {
   ExpertOptions options = small_options();
   options.bootstrap_draws = 200;
