@@ -89,10 +89,10 @@ std::optional<std::vector<RouteRecord>> records_in(std::string_view text) {
 }
 
 // What the trace of these records must hold; nothing if they must be refused.
-std::optional<Selections> expected_selections(const std::optional<std::vector<RouteRecord>>& records) {
-  if (!records || records->empty()) return std::nullopt;
+std::optional<Selections> expected_selections(const std::vector<RouteRecord>& records) {
+  if (records.empty()) return std::nullopt;
   Selections selections;
-  for (const RouteRecord& record : *records) {
+  for (const RouteRecord& record : records) {
     if (route_record_problem(record, "a:0") || record.layer > 4294967294.0 || record.indices.size() > 255) return std::nullopt;
     for (const double expert : record.indices) {
       if (expert > 4294967294.0) return std::nullopt;
@@ -119,7 +119,9 @@ Selections selections_of(const Trace& trace) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Folder folder;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto expected = expected_selections(records_in(text));
+  const auto records = records_in(text);
+  if (!records) return 0;  // the import reads with the same reader, and files are slow
+  const auto expected = expected_selections(*records);
   write_file(folder.path / "routes/a_0.jsonl", text);
   ImportOptions options;
   options.replace = true;
