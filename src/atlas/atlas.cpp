@@ -8,14 +8,22 @@
 
 namespace atlas {
 
-Atlas build_atlas(Counts counts, const ReferenceOptions& reference, EvidenceOptions evidence) {
+const Json* Atlas::phase_evidence(const std::string& phase) const {
+  if (!evidence.contains("evidence") || !evidence["evidence"].contains(phase)) return nullptr;
+  return &evidence["evidence"][phase];
+}
+
+Atlas build_atlas(Counts counts, const Trace* trace, const ReferenceOptions& reference, EvidenceOptions evidence,
+                  const std::function<void(const std::string&)>& step) {
   Atlas atlas;
   atlas.reference = build_reference_atlas(counts, reference);
   atlas.validation = validate_reference(counts, reference.top_k);
   atlas.topics = atlas.reference.topics;
   evidence.min_count = static_cast<std::uint64_t>(reference.min_count);
   evidence.top_k = static_cast<std::size_t>(reference.top_k);
-  atlas.evidence = evidence_to_json(gather_evidence(counts, evidence));
+  evidence.min_runs = static_cast<std::uint32_t>(reference.min_runs);
+  evidence.strong_threshold = reference.strong_threshold;
+  atlas.evidence = evidence_to_json(gather_evidence(counts, trace, evidence, step));
   atlas.counts = std::move(counts);
   atlas.made_by_version = version;
   atlas.made_by_commit = commit;

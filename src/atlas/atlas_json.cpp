@@ -86,7 +86,7 @@ Json atlas_to_json(const Atlas& atlas) {
   json["topics"] = atlas.topics;
   json["source"] = manifest_to_json(atlas.counts.manifest);
   json["reference"] = reference_to_json(atlas);
-  json["evidence"] = atlas.evidence;
+  for (const auto& [key, value] : atlas.evidence.items()) json[key] = value;
   json["experts"] = experts_to_json(atlas);
   json["counts"] = counts_to_json(atlas.counts);
   return json;
@@ -222,7 +222,8 @@ Atlas atlas_from_json(const Json& json, const std::string& where) {
     atlas.made_by_version = made_by->value("version", "");
     atlas.made_by_commit = made_by->value("commit", "");
   }
-  if (const Json* evidence = fields.child("evidence"); evidence != nullptr && evidence->is_object()) atlas.evidence = *evidence;
+  for (const char* key : {"evidence", "evidence_options", "prompt_against_answer"})
+    if (const Json* part = fields.child(key); part != nullptr && part->is_object()) atlas.evidence[key] = *part;
   read_reference(*reference, where, atlas, problems);
   read_experts(*experts, where, atlas, problems);
   throw_if_any(problems);

@@ -1,11 +1,7 @@
-// See evidence.h.
+// Gathering the evidence: which tests run on what. See evidence.h; its JSON is in evidence_json.cpp.
 #include "atlas/evidence.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "base/encoded_array.h"
 
 namespace atlas {
 
@@ -13,103 +9,130 @@ namespace {
 
 HeldOutOptions held_out_options(const EvidenceOptions& options, std::size_t pairings) {
   HeldOutOptions result;
-  result.pairings = pairings;
-  result.interval_draws = 2000;
+  result.pairings = std::min(pairings, options.pairings);
   result.seed = options.seed;
   return result;
 }
 
-PhaseEvidence phase_evidence(const Counts& counts, std::optional<Phase> phase, const EvidenceOptions& options) {
+ExpertOptions expert_options(const EvidenceOptions& options) {
+  ExpertOptions result;
+  result.min_count = options.min_count;
+  result.min_runs = options.min_runs;
+  result.strong_threshold = options.strong_threshold;
+  result.specialist_threshold = options.strong_threshold;
+  result.bootstrap_draws = options.bootstrap;
+  result.seed = options.seed;
+  return result;
+}
+
+std::string phase_name(std::optional<Phase> phase) { return phase ? phase_names.at(static_cast<std::size_t>(*phase)) : "all"; }
+
+// The controls by token: only a trace with token ids has them.
+void control_tokens(const Counts& counts, const Trace* trace, std::optional<Phase> phase, const PhaseEvidence& evidence, const Relabelings& relabelings,
+                    const EvidenceOptions& options, Controls& controls) {
+  if (trace == nullptr) {
+    controls.tokens_not_computed = "made from counts alone, which do not know which token chose which expert";
+    return;
+  }
+  const HeldOutOptions held_out = held_out_options(options, options.set_pairings);
+  const TokenShares tokens = token_shares(*trace, counts, evidence.input, phase);
+  controls.tokens_not_computed = tokens.not_computed;
+  if (!tokens.not_computed.empty()) return;
+  controls.token_counts = test_cosine(tokens.shares, relabelings, held_out);
+  const TokenMatched matched = match_tokens(*trace, counts, evidence.input, phase);
+  controls.tokens_not_computed = matched.not_computed;
+  if (!matched.not_computed.empty()) return;
+  controls.matched = matched.coverage;
+  controls.token_matched_excess = matched.token_matched;
+  controls.unmatched_excess = matched.unmatched;
+  // Prompts without any matched row leave this control, so it has relabelings of its own.
+  const Shares& residual = matched.shares;
+  controls.token_matched =
+      test_cosine(residual, make_relabelings(residual.topic, residual.topic_count(), relabelings.count(), options.seed), held_out);
+  constexpr std::size_t shuffles = 20;
+  controls.information = token_information(*trace, counts, evidence.input, phase, shuffles, options.seed);
+}
+
+void control_router_weights(const Counts& counts, std::optional<Phase> phase, const PhaseEvidence& evidence, const EvidenceOptions& options,
+                            Controls& controls) {
+  if (counts.router_weight_sum.empty()) {
+    controls.router_weight.not_computed = "the source of the routes does not give router weights";
+    return;
+  }
+  const PhaseShares weighted = phase_shares(counts, phase, ShareBasis::router_weights);
+  controls.router_weight = compare_affinity(evidence.input, weighted, options.min_count);
+  if (weighted.expert == evidence.input.expert) controls.router_weight_affinity = affinity_of(weighted.shares).values;
+}
+
+PhaseEvidence phase_evidence(const Counts& counts, const Trace* trace, std::optional<Phase> phase, const EvidenceOptions& options,
+                             const std::function<void(const std::string&)>& step) {
   PhaseEvidence evidence;
-  evidence.phase = phase ? phase_names.at(static_cast<std::size_t>(*phase)) : "all";
-  const PhaseShares input = phase_shares(counts, phase);
-  evidence.probes_left_out = input.probes_left_out;
-  evidence.layers_left_out = input.layers_left_out;
-  evidence.not_computed = why_not_testable(input.shares, 2);
+  evidence.phase = phase_name(phase);
+  evidence.input = phase_shares(counts, phase);
+  const Shares& shares = evidence.input.shares;
+  evidence.not_computed = why_not_testable(shares, 2);
   if (!evidence.not_computed.empty()) return evidence;
-  const Shares& shares = input.shares;
-  const Relabelings relabelings = make_relabelings(shares.topic, shares.topic_count(), options.permutations, options.seed);
-  const Relabelings fewer = make_relabelings(shares.topic, shares.topic_count(), std::min(options.permutations, options.set_permutations), options.seed);
+  const auto relabelings_of = [&](std::size_t count) {
+    return make_relabelings(shares.topic, shares.topic_count(), std::min(options.permutations, count), options.seed);
+  };
+  step(evidence.phase + ": held-out prompts");
+  const Relabelings relabelings = relabelings_of(options.permutations);
   evidence.cosine = test_cosine(shares, relabelings, held_out_options(options, options.pairings));
-  evidence.set = test_set(shares, options.top_k, options.min_count, fewer, held_out_options(options, options.set_pairings));
-  std::vector<double> lengths(shares.run_count());
-  for (std::size_t run = 0; run < shares.run_count(); run++)
-    for (std::size_t e = 0; e < shares.feature_count; e++) lengths[run] += shares.selections[run * shares.feature_count + e];
-  evidence.length = test_number(shares, lengths, fewer, held_out_options(options, options.set_pairings));
+  evidence.set = test_set(shares, options.top_k, options.min_count, relabelings_of(options.set_permutations), held_out_options(options, options.set_pairings));
+  step(evidence.phase + ": experts");
+  evidence.experts = test_experts(shares, relabelings, expert_options(options));
+  evidence.affinity = affinity_of(shares);
+  step(evidence.phase + ": layers");
+  LayerOptions layer_options;
+  layer_options.min_count = options.min_count;
+  layer_options.held_out.seed = options.seed;
+  evidence.layers = layer_stats(counts, evidence.input, relabelings, layer_options);
+  step(evidence.phase + ": controls");
+  const Relabelings fewer = relabelings_of(options.control_permutations);
+  Controls& controls = evidence.controls;
+  controls.length = test_number(shares, token_counts(counts, shares, phase), fewer, held_out_options(options, options.set_pairings));
+  control_tokens(counts, trace, phase, evidence, fewer, options, controls);
+  control_router_weights(counts, phase, evidence, options, controls);
+  constexpr std::size_t splits = 20;
+  controls.split_half = split_half(shares, options.min_count, splits, options.seed);
   return evidence;
 }
 
-Json matrix_rows(const std::vector<double>& values, std::size_t width) {
-  Json rows = Json::array();
-  for (std::size_t at = 0; at + width <= values.size(); at += width)
-    rows.push_back(std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(at), values.begin() + static_cast<std::ptrdiff_t>(at + width)));
-  return rows;
+const PhaseEvidence* find_phase(const Evidence& evidence, const std::string& name) {
+  for (const PhaseEvidence& phase : evidence.phases)
+    if (phase.phase == name && phase.not_computed.empty()) return &phase;
+  return nullptr;
 }
 
-Json held_out_json(const HeldOutResult& result) {
-  if (!result.not_computed.empty()) return {{"not_computed", result.not_computed}};
-  Json json{{"accuracy", result.accuracy}, {"hits", result.hits}, {"trials", result.run_count}, {"chance", result.chance},
-            {"interval_95", result.interval_95}};
-  if (result.relabeling_count > 0) {
-    json["null_mean"] = result.null_mean;
-    json["null_quantile_95"] = result.null_quantile_95;
-    json["p_value"] = result.p_value;
-    json["smallest_p_value"] = result.smallest_p_value;
-    json["relabelings"] = result.relabeling_count;
-    json["enumerated"] = result.enumerated;
-    json["null_accuracies"] = encode_array<double>(result.null_accuracies, {result.null_accuracies.size()});
+PhaseComparison compare_phases(const Evidence& evidence) {
+  PhaseComparison comparison;
+  const PhaseEvidence *prompt = find_phase(evidence, "prompt"), *answer = find_phase(evidence, "answer");
+  if (prompt == nullptr || answer == nullptr) {
+    comparison.not_computed = "there is no prompt and answer phase to compare";
+    return comparison;
   }
-  const std::size_t topics = result.trials.empty() ? 0 : result.trials.front().scores.size();
-  json["confusion"] = matrix_rows(result.confusion, topics);
-  json["trials_by_prompt"] = Json::array();
-  for (const HeldOutTrial& trial : result.trials) {
-    json["trials_by_prompt"].push_back({{"run", trial.run},
-                                        {"draws", trial.draw_count},
-                                        {"hit_rate", trial.hit_rate},
-                                        {"predicted", trial.predicted},
-                                        {"margin", trial.margin},
-                                        {"scores", trial.scores}});
-  }
-  return json;
+  comparison.sets = compare_top_sets(prompt->input, answer->input, evidence.options.top_k, evidence.options.min_count);
+  comparison.affinity = compare_affinity(prompt->input, answer->input, evidence.options.min_count);
+  const Reliability &left = prompt->controls.split_half, &right = answer->controls.split_half;
+  if (comparison.affinity.correlation && left.not_computed.empty() && right.not_computed.empty())
+    comparison.disattenuated = disattenuated(*comparison.affinity.correlation, left.corrected, right.corrected);
+  return comparison;
 }
 
 }  // namespace
 
-Evidence gather_evidence(const Counts& counts, const EvidenceOptions& options) {
+Evidence gather_evidence(const Counts& counts, const Trace* trace, const EvidenceOptions& options, const std::function<void(const std::string&)>& step) {
+  const auto tell = [&](const std::string& what) {
+    if (step) step(what);
+  };
   Evidence evidence;
   evidence.options = options;
-  evidence.phases.push_back(phase_evidence(counts, std::nullopt, options));
+  evidence.phases.push_back(phase_evidence(counts, trace, std::nullopt, options, tell));
   for (const Phase phase : counts.phases)
-    if (phase == Phase::prompt || phase == Phase::answer || phase == Phase::picture) evidence.phases.push_back(phase_evidence(counts, phase, options));
+    if (phase == Phase::prompt || phase == Phase::answer || phase == Phase::picture)
+      evidence.phases.push_back(phase_evidence(counts, trace, phase, options, tell));
+  evidence.prompt_against_answer = compare_phases(evidence);
   return evidence;
-}
-
-Json evidence_to_json(const Evidence& evidence) {
-  Json json = Json::object();
-  for (const PhaseEvidence& phase : evidence.phases) {
-    Json entry = Json::object();
-    if (!phase.not_computed.empty()) entry["not_computed"] = phase.not_computed;
-    entry["probes_left_out"] = phase.probes_left_out;
-    entry["layers_left_out"] = phase.layers_left_out;
-    if (phase.not_computed.empty()) entry["verdict"] = verdict_text(phase.cosine);
-    if (phase.not_computed.empty())
-      entry["held_out"] = {{"cosine", held_out_json(phase.cosine)}, {"set", held_out_json(phase.set)}, {"length_only", held_out_json(phase.length)}};
-    json[phase.phase] = std::move(entry);
-  }
-  return json;
-}
-
-std::string verdict_text(const HeldOutResult& result) {
-  if (!result.not_computed.empty()) return "Not tested: " + result.not_computed;
-  const std::string hits = fmt::format("{:.4g} of {} held-out prompts ({:.1f} %), 95 % interval about {:.0f}-{:.0f} %", result.hits, result.run_count,
-                                       100 * result.accuracy, 100 * result.interval_95[0], 100 * result.interval_95[1]);
-  if (result.relabeling_count == 0) return fmt::format("{}; chance {:.1f} %; no permutations, so no p-value", hits, 100 * result.chance);
-  const std::string null = fmt::format("null {:.1f} % (95 % point {:.1f} %), p = {:.2g}", 100 * result.null_mean, 100 * result.null_quantile_95, result.p_value);
-  if (result.p_value <= 0.05) return fmt::format("Topics separate: {}; {}", hits, null);
-  std::string text = fmt::format("No evidence that topics separate: {}; {}", hits, null);
-  if (result.smallest_p_value > 0.05)
-    text += fmt::format(". This design cannot reach p = 0.05: its smallest p is {:.2g}; more prompts a topic would", result.smallest_p_value);
-  return text;
 }
 
 }  // namespace atlas

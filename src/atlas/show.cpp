@@ -66,26 +66,78 @@ const char* status_name(ExpertStatus status) {
 bool sets_are_whole_lists(const Atlas& atlas) { return atlas.validation.top_k * 4 > atlas.counts.experts.size(); }
 std::uint64_t suggested_top_k(const Atlas& atlas) { return std::max<std::uint64_t>(1, atlas.counts.experts.size() / 20); }
 
-// The evidence in a line a phase, the verdict over all tokens first.
-static std::string verdicts_text(const Json& evidence) {
+namespace {
+
+std::string percent(const Json& held_out) { return fmt::format("{:.1f} %", 100 * held_out.value("accuracy", 0.0)); }
+
+// "75.2 % (p = 0.001)", or why there is no such number.
+std::string accuracy_text(const Json& held_out) {
+  if (held_out.contains("not_computed")) return "not computed: " + held_out.value("not_computed", "");
+  const std::string p = held_out.contains("p_value") ? fmt::format(" (p = {:.2g})", held_out.value("p_value", 1.0)) : "";
+  return percent(held_out) + p;
+}
+
+// The verdict over all tokens first, then a line a phase.
+std::string verdicts_text(const Atlas& atlas) {
+  if (!atlas.evidence.contains("evidence")) return "";
   std::string text;
-  for (const auto& [phase, entry] : evidence.items()) {
-    if (!entry.is_object()) continue;
+  for (const auto& [phase, entry] : atlas.evidence["evidence"].items()) {
     const std::string verdict = entry.contains("not_computed") ? "not computed: " + entry.value("not_computed", "") : entry.value("verdict", "");
     text += phase == "all" ? verdict + "\n" : fmt::format("  {} tokens only: {}\n", phase, verdict);
   }
   return text;
 }
 
+// A rule's count beside the count of the same rule under permuted labels.
+std::string rule_text(const Json& experts, const std::string& rule) {
+  std::string text = std::to_string(experts.value(rule + "_count", 0));
+  if (experts.contains(rule + "_count_null")) text += fmt::format(" ({:.1f} under permuted labels)", experts.value(rule + "_count_null", 0.0));
+  return text;
+}
+
+std::string experts_text(const Json& phase) {
+  if (!phase.contains("experts") || phase["experts"].contains("not_computed")) return "";
+  const Json& experts = phase["experts"];
+  return fmt::format("Specialists that survive the tests: {} of {} experts tested; strong by the reference's rule: {}\n", rule_text(experts, "specialist"),
+                     experts.value("family_count", 0), rule_text(experts, "strong"));
+}
+
+std::string controls_text(const Json& phase) {
+  if (!phase.contains("controls")) return "";
+  const Json& controls = phase["controls"];
+  std::string text = "Controls:";
+  for (const auto& [key, label] : {std::pair{"length_only", "prompt length alone"}, std::pair{"token_counts", "token counts alone, no routing"},
+                                   std::pair{"token_matched", "routing beyond each token's usual"}}) {
+    if (!controls.contains(key)) continue;
+    const Json& control = controls[key];
+    text += fmt::format("\n  {:<34} {}", label, accuracy_text(control.contains("held_out") ? control["held_out"] : control));
+    if (control.contains("coverage")) text += fmt::format(", on {:.0f} % of the tokens", 100 * control["coverage"].value("share", 0.0));
+  }
+  if (controls.contains("split_half") && controls["split_half"].contains("corrected"))
+    text += fmt::format("\n  {:<34} {:.2f}", "split-half reliability of affinity", controls["split_half"].value("corrected", 0.0));
+  return text + "\n";
+}
+
+std::string evidence_text(const Atlas& atlas) {
+  const Json* all = atlas.phase_evidence("all");
+  if (all == nullptr || !all->contains("held_out")) return "";
+  return fmt::format("By top-{} sets instead of cosine: {}\n", atlas.validation.top_k, accuracy_text((*all)["held_out"]["set"])) + experts_text(*all) +
+         controls_text(*all);
+}
+
+}  // namespace
+
 std::string summary_text(const Atlas& atlas) {
   const ReferenceSummary& summary = atlas.reference.summary;
   const ReferenceValidation& validation = atlas.validation;
-  std::string text = verdicts_text(atlas.evidence) + model_line(atlas.counts.manifest) + "\n";
+  std::string text = verdicts_text(atlas) + model_line(atlas.counts.manifest) + "\n";
   text += fmt::format("{} prompts of {} topics; {} experts seen, {} kept, {} with too few selections, {} not replicated\n", atlas.reference.run_count,
                       atlas.topics.size(), summary.experts_seen, summary.experts_kept, summary.dropped_sparse, summary.dropped_unreplicated);
-  text += fmt::format("Routed mostly for one topic (specialisation >= {}): {} of {} experts ({:.1f} %)\n", atlas.reference.options.strong_threshold,
+  text += evidence_text(atlas);
+  text += "Reference mode:\n";
+  text += fmt::format("  routed mostly for one topic (specialisation >= {}): {} of {} experts ({:.1f} %)\n", atlas.reference.options.strong_threshold,
                       summary.strong_specialists, summary.experts_kept, 100 * summary.strong_specialist_rate);
-  text += fmt::format("Unseen prompts, leave-one-out (reference protocol, top-{} sets): {} of {} right = {:.3f}; chance {:.3f}\n", validation.top_k,
+  text += fmt::format("  leave-one-prompt-out by top-{} sets: {} of {} right = {:.3f}; chance {:.3f}\n", validation.top_k,
                       validation.hits, validation.trials.size(), validation.accuracy, validation.chance);
   return text;
 }
@@ -105,14 +157,20 @@ std::string topics_text(const Atlas& atlas) {
   return text;
 }
 
-// The main test's numbers by phase, without its long lists.
+// The tests' numbers by phase, without their long lists.
 static Json evidence_summary_json(const Json& evidence) {
   Json summary = Json::object();
   for (const auto& [phase, entry] : evidence.items()) {
-    if (!entry.is_object() || !entry.contains("held_out")) continue;
+    if (entry.contains("verdict")) summary[phase]["verdict"] = entry["verdict"];
+    if (entry.contains("not_computed")) summary[phase]["not_computed"] = entry["not_computed"];
+    if (!entry.contains("held_out")) continue;
     for (const auto& [score, result] : entry["held_out"].items())
-      for (const char* key : {"accuracy", "null_mean", "null_quantile_95", "p_value", "not_computed"})
-        if (result.contains(key)) summary[phase][score][key] = result[key];
+      for (const char* key : {"accuracy", "interval_95", "null_mean", "null_quantile_95", "p_value", "not_computed"})
+        if (result.contains(key)) summary[phase]["held_out"][score][key] = result[key];
+    for (const char* key : {"family_count", "specialist_count", "specialist_count_null", "strong_count", "strong_count_null"})
+      if (entry["experts"].contains(key)) summary[phase][key] = entry["experts"][key];
+    summary[phase]["controls"] = entry["controls"];
+    summary[phase]["controls"].erase("router_weight");
   }
   return summary;
 }
@@ -137,7 +195,7 @@ Json summary_json(const Atlas& atlas) {
           {"accuracy", atlas.validation.accuracy},
           {"chance", atlas.validation.chance},
           {"topics", topics},
-          {"evidence", evidence_summary_json(atlas.evidence)}};
+          {"evidence", evidence_summary_json(atlas.evidence.value("evidence", Json::object()))}};
 }
 
 std::string topic_text(const Atlas& atlas, const std::string& topic) {

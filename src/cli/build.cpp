@@ -1,6 +1,8 @@
 // `expert-atlas build X.trace|X.counts --out atlas.json`
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "atlas/atlas.h"
 #include "atlas/reference_json.h"
 #include "atlas/show.h"
@@ -18,10 +20,6 @@ struct Options {
   bool no_text = false;
 };
 
-Counts read_input(const std::string& input) {
-  return std::filesystem::is_directory(input) ? count(Trace(input)) : read_counts(input);
-}
-
 // What the reference document's own functions would have returned, as one object.
 void write_reference(const std::string& path, const Atlas& atlas) {
   const Json json{{"runs", reference_runs_json(reference_runs(atlas.counts))},
@@ -32,7 +30,12 @@ void write_reference(const std::string& path, const Atlas& atlas) {
 }
 
 void build(const Options& options, const Console& console) {
-  Atlas atlas = build_atlas(read_input(options.input), options.reference, options.evidence);
+  std::optional<Trace> trace;
+  if (std::filesystem::is_directory(options.input)) trace.emplace(options.input);
+  Counts counts = trace ? count(*trace) : read_counts(options.input);
+  Steps steps(console);
+  Atlas atlas = build_atlas(std::move(counts), trace ? &*trace : nullptr, options.reference, options.evidence, [&](const std::string& what) { steps.begin(what); });
+  steps.end();
   if (options.no_text) leave_out_texts(atlas);
   if (!options.reference_out.empty()) write_reference(options.reference_out, atlas);
   write_atlas(options.out, atlas);
@@ -57,6 +60,8 @@ void add_build(CLI::App& app, const Console& console) {
   command->add_option("--top-k", options->reference.top_k, "experts in a topic's set, for the test on held-out prompts")->capture_default_str();
   command->add_option("--permutations", options->evidence.permutations, "relabelings of the null; 0 switches it off")->capture_default_str();
   command->add_option("--set-permutations", options->evidence.set_permutations, "of them for the test by sets, which costs far more")->capture_default_str();
+  command->add_option("--control-permutations", options->evidence.control_permutations, "of them for the controls")->capture_default_str();
+  command->add_option("--bootstrap", options->evidence.bootstrap, "resamples for the experts' intervals; 0 switches them off")->capture_default_str();
   command->add_option("--pairings", options->evidence.pairings, "random ways of forming the folds, averaged over")->capture_default_str();
   command->add_option("--seed", options->evidence.seed, "of every random step")->capture_default_str();
   command->add_option("--reference-out", options->reference_out, "also write the reference document's objects (runs, atlas, validation, webExperts)");

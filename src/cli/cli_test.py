@@ -183,6 +183,32 @@ class Commands(InFolder):
         rows = (self.folder / "experts.csv").read_text().splitlines()
         self.assertEqual(len(rows) - 1, expected["atlas"]["summary"]["expertsSeen"])
 
+    def test_evidence_says_so_where_there_is_no_effect(self):
+        self.build_case("06_random_no_effect", "--top-k", "5")
+        shown = run("show", self.folder / "atlas.json").stdout
+        self.assertTrue(shown.startswith("No evidence that topics separate: "), shown)
+
+    def test_evidence_has_a_null_beside_every_claim(self):
+        self.build_case("11_random_default", "--top-k", "5", "--permutations", "499", "--bootstrap", "99")
+        shown = run("show", self.folder / "atlas.json").stdout
+        self.assertTrue(shown.startswith("Topics separate: "), shown)
+        self.assertIn("under permuted labels", shown)
+        text = (self.folder / "atlas.json").read_text()
+        self.assertNotRegex(text, r"\b(NaN|Infinity|nan|inf)\b")
+        phase = json.loads(text)["evidence"]["all"]
+        for score in ("cosine", "set"):
+            result = phase["held_out"][score]
+            self.assertGreaterEqual(result["p_value"], result["smallest_p_value"])
+            self.assertLessEqual(result["interval_95"][0], result["accuracy"])
+            self.assertEqual(len(result["confusion"]), len(json.loads(text)["topics"]))
+        self.assertGreaterEqual(phase["experts"]["specialist_count"], phase["experts"]["specialist_count_null"])
+        self.assertIn("not_computed", phase["controls"]["token_counts"])  # route records do not know token ids
+
+    def test_evidence_can_be_switched_off(self):
+        self.build_case("05_random_c3", "--permutations", "0", "--bootstrap", "0", "--pairings", "0")
+        phase = json.loads((self.folder / "atlas.json").read_text())["evidence"]["all"]
+        self.assertIn("not_computed", phase["held_out"]["cosine"])
+
     def test_no_text_leaves_the_prompts_out_of_every_file(self):
         case = SEED / "05_random_c3"
         prompt = next(iter(json.loads((case / "probes.json").read_text())["categories"].values()))[0]

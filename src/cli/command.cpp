@@ -45,6 +45,18 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   std::fflush(stderr);
 }
 
+Steps::Steps(const Console& console) : shown_(!console.quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+void Steps::begin(const std::string& what) {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K{} ...", what);
+  std::fflush(stderr);
+}
+
+void Steps::end() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
 static std::string scaled(double value, double step, const std::array<const char*, 5>& units) {
   std::size_t i = 0;
   for (; value >= step && i + 1 < units.size(); i++) value /= step;

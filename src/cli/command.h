@@ -38,6 +38,17 @@ class Progress {
   bool drawn_ = false;
 };
 
+// The steps of work whose length is not known beforehand: says which one runs, redrawn in place on a terminal, silent elsewhere.
+class Steps {
+ public:
+  explicit Steps(const Console& console);
+  void begin(const std::string& what);
+  void end();  // clears the line
+
+ private:
+  bool shown_;
+};
+
 // Each adds its subcommand to `app`; the work is done in the subcommand's callback, which throws Error.
 void add_probes(CLI::App& app, const Console& console);
 void add_capture(CLI::App& app, const Console& console);
@@ -47,6 +58,7 @@ void add_merge(CLI::App& app, const Console& console);
 void add_build(CLI::App& app, const Console& console);
 void add_show(CLI::App& app, const Console& console);
 void add_export(CLI::App& app, const Console& console);
+void add_page(CLI::App& app, const Console& console);
 
 // "1.2 GB", "34 k"
 std::string bytes_text(std::uint64_t bytes);
