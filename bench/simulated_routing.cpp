@@ -9,7 +9,7 @@ namespace atlas {
 
 namespace {
 
-constexpr std::uint64_t world_purpose = 100, data_purpose = 101;  // no part of the analysis uses these streams
+constexpr std::uint64_t world_purpose = 100, data_purpose = 101, truth_purpose = 102;  // no part of the analysis uses these streams
 constexpr int quantile_bits = 12;
 constexpr std::size_t quantile_count = std::size_t{1} << quantile_bits;
 
@@ -76,7 +76,8 @@ SimulatedRouter::SimulatedRouter(const RouterDesign& design, std::uint64_t world
   add_normals(random, 1, popularity.data(), experts);
   for (std::uint32_t c = 0; c < design.topic_count; c++) {
     logits_.insert(logits_.end(), popularity.begin(), popularity.end());
-    add_normals(random, design.topic_effect, logits_.data() + c * experts, experts);
+    const std::size_t affected = std::size_t{std::min(design.topic_layer_count, design.layer_count)} * design.expert_count;
+    add_normals(random, design.topic_effect, logits_.data() + c * experts, affected);
   }
 }
 
@@ -111,6 +112,19 @@ Counts SimulatedRouter::draw(std::uint64_t data_set) const {
   }
   drop_unseen(counts);
   return counts;
+}
+
+std::vector<double> SimulatedRouter::mean_shares(std::uint32_t prompt_count) const {
+  const std::size_t experts = std::size_t{design_.layer_count} * design_.expert_count;
+  const double selections = static_cast<double>(prompt_count) * design_.token_count * design_.layer_count * design_.top_k;
+  std::vector<double> shares;
+  for (std::uint32_t c = 0; c < design_.topic_count; c++) {
+    Random random(world_, truth_purpose, c);
+    std::vector<std::uint32_t> counts(experts);
+    for (std::uint32_t p = 0; p < prompt_count; p++) route_prompt(logits_.data() + c * experts, random, counts.data());
+    for (const std::uint32_t count : counts) shares.push_back(count / selections);
+  }
+  return shares;
 }
 
 }  // namespace atlas

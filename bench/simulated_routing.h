@@ -21,6 +21,7 @@ struct RouterDesign {
   std::uint32_t prompt_count = 3;  // a topic
   std::uint32_t token_count = 80;  // a prompt
   double topic_effect = 0;
+  std::uint32_t topic_layer_count = ~0U;  // the first so many layers have the topic effect: in the others every expert is exactly null
   double prompt_effect = 0;
   double token_effect = 1.5;
 };
@@ -31,6 +32,9 @@ class SimulatedRouter {
   SimulatedRouter(const RouterDesign& design, std::uint64_t world);
 
   Counts draw(std::uint64_t data_set) const;  // topics t00, t01, ...; one phase, unknown; only experts that were selected
+
+  // Mean share of each expert in each topic over so many prompts of its own, [topic_count, layer_count * expert_count]: the truth for many.
+  std::vector<double> mean_shares(std::uint32_t prompt_count) const;
 
  private:
   void route_prompt(const float* topic_logits, Random& random, std::uint32_t* selections) const;
