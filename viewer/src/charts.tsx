@@ -120,9 +120,9 @@ export function DepthChart({ layers, curves, width, height, format, from_zero = 
 }
 
 // A table of numbers as squares; a click chooses one.
-export function MatrixChart({ names, order, value, text, shade, width, chosen, choose, rows_label, columns_label, alike }: {
+export function MatrixChart({ names, order, value, text, shade, width, chosen, choose, rows_label, columns_label, alike, say }: {
   names: string[]; order: number[]; value: (r: number, c: number) => number; text: (v: number) => string; shade: (v: number) => number; width: number;
-  chosen?: [number, number]; choose?: (r: number, c: number) => void; rows_label?: string; columns_label?: string; alike?: boolean;
+  chosen?: [number, number]; choose?: (r: number, c: number) => void; rows_label?: string; columns_label?: string; alike?: boolean; say: (r: number, c: number, text: string) => string;
 }) {
   const longest = Math.min(130, 14 + 6.6 * Math.max(...names.map((name) => name.length)));
   const size = Math.max(12, Math.min(46, (width - longest - 30) / names.length)), top = longest + (columns_label ? 16 : 0), left = longest + 16;
@@ -139,12 +139,12 @@ export function MatrixChart({ names, order, value, text, shade, width, chosen, c
             const press = choose && (() => choose(r, c));
             return (
               <g key={c} class={`matrix-cell${alike ? " alike" : ""}${choose ? " can-press" : ""}${picked ? " picked" : ""}`} onClick={press} tabIndex={choose ? 0 : undefined} role={choose ? "button" : undefined}
-                aria-label={choose ? `${names[r]}, predicted ${names[c]}: ${text(v)}` : undefined} aria-pressed={choose ? picked : undefined}
+                aria-label={choose ? say(r, c, text(v)) : undefined} aria-pressed={choose ? picked : undefined}
                 onKeyDown={(event) => { if (press && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); press(); } }}>
                 <rect x={j * size + 1} width={size - 2} y={1} height={size - 2} rx="3" class="matrix-ground" />
                 <rect x={j * size + 1} width={size - 2} y={1} height={size - 2} rx="3" class={`matrix-fill${r === c ? " same" : ""}`} fill-opacity={part} />
                 {size >= 7 * text(v).length + 2 && v !== 0 && <text x={(j + 0.5) * size} y={size / 2} dy="0.34em" text-anchor="middle" class={part > 0.55 ? "on-fill" : ""}>{text(v)}</text>}
-                <title>{`${names[r]} → ${names[c]}: ${text(v)}`}</title>
+                <title>{say(r, c, text(v))}</title>
               </g>
             );
           })}

@@ -16,7 +16,6 @@ export interface Columns {
   specialisation: Float64Array;
   lift: Float64Array;
   affinity: Float64Array; // [S, C]
-  affinity_interval?: Float64Array;
   q?: Float64Array;
   p?: Float64Array;
   eta_squared?: Float64Array;

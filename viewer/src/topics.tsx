@@ -104,7 +104,7 @@ function Likeness({ topic }: { topic: number }) {
   const near = made.order.filter((t) => t !== topic).sort((x, y) => made.matrix[topic][y] - made.matrix[topic][x]);
   return (
     <Figure title="Nearest topics" name="topic-similarity" interactive height={matrix_height(c.topics, 480)}
-      draw={(width) => <MatrixChart alike names={c.topics} order={made.order} width={Math.min(width, 480)} value={(r, k) => made.matrix[r][k]} text={(v) => v.toFixed(1).replace("-0.0", "0.0")} shade={(v) => Math.max(0, v) * 0.9} chosen={[topic, topic]} choose={(r) => set({ topic: c.topics[r] })} />}
+      draw={(width) => <MatrixChart alike say={(r, k, v) => `${c.topics[r]} and ${c.topics[k]}: ${v}`} names={c.topics} order={made.order} width={Math.min(width, 480)} value={(r, k) => made.matrix[r][k]} text={(v) => v.toFixed(1).replace("-0.0", "0.0")} shade={(v) => Math.max(0, v) * 0.9} chosen={[topic, topic]} choose={(r) => set({ topic: c.topics[r] })} />}
       text={`Similarity of topics' routing. Nearest to this one: ${near.slice(0, 3).map((t) => c.topics[t]).join(", ")}.`}
       note="Cosine of the topics' mean shares, each less the mean of all topics; like stands beside like. 1: the same departures from the mean; 0 or less: nothing in common." />
   );

@@ -51,7 +51,7 @@ export function TrialsView() {
           <div class="pair trials">
             <Figure title="Confusion matrix" name="confusion" interactive height={matrix_height(topics, 560, true)} note={`${result.how} Press a cell to see its prompts.`}
               text={"Confusion matrix. " + topics.map((topic, t) => `${topic}: ${round(result.confusion[t][t])} of ${round(sum(result.confusion[t]))} right`).join("; ")}
-              draw={(width) => <MatrixChart names={topics} order={topics.map((_, t) => t)} width={Math.min(width, 560)} value={(a, b) => result.confusion[a][b]} text={round} rows_label="true topic" columns_label="predicted"
+              draw={(width) => <MatrixChart say={(a, b, v) => `${topics[a]}, predicted ${topics[b]}: ${v}`} names={topics} order={topics.map((_, t) => t)} width={Math.min(width, 560)} value={(a, b) => result.confusion[a][b]} text={round} rows_label="true topic" columns_label="predicted"
                 shade={(v) => Math.sqrt(v / Math.max(1, ...result.confusion.map(sum)))} chosen={picked} choose={(a, b) => set({ cell: picked?.[0] === a && picked[1] === b ? "" : `${topics[a]}>${topics[b]}` })} />} />
             <Prompts result={result} picked={picked} />
           </div>
