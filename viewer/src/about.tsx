@@ -11,7 +11,7 @@ const methods: [string, string][] = [
   ["q-value", "The share of false discoveries to expect among all experts that are at least as clear (Benjamini and Hochberg)."],
   ["Stability", "Prompts are drawn again with replacement within each topic; the share of draws in which the expert's top topic stays."],
   ["Floors", "Sparse experts have too few selections in all; unreplicated ones were chosen by too few prompts of their top topic. Both are shown, paler."],
-  ["Control on length", "The same test given only how many selections a prompt has: what it reaches, topics owe to the length of their prompts."],
+  ["Controls", "The same test given only how many selections a prompt has, or only how often each token occurs in it: what they reach, topics owe to length or vocabulary. Routing beyond tokens subtracts what each token usually does."],
   ["Cause", "None of this is causal. Only switching an expert off and measuring the loss could show what it does."],
 ];
 
@@ -22,7 +22,7 @@ function Rows({ value }: { value: Record<string, unknown> }) {
 }
 
 export function AboutView() {
-  const { source, made_by, reference } = atlas.value.file;
+  const { source, made_by, reference, evidence_options } = atlas.value.file;
   const { texts, provenance, ...probe_set } = source.probe_set;
   const tokens = source.probes.reduce((sum, probe) => sum + probe.row_end - probe.row_begin, 0);
   return (
@@ -32,7 +32,7 @@ export function AboutView() {
         <section class="figure"><h3>Model</h3><Rows value={{ ...source.model, layers: ranges(source.layers), experts_a_layer: source.expert_count, experts_a_token: source.expert_top_k }} /></section>
         <section class="figure"><h3>Engine</h3><Rows value={{ ...source.engine, router_weights: source.weights, order_of_experts: source.order }} /><h3>Settings</h3><Rows value={source.settings} /></section>
         <section class="figure"><h3>Probe set</h3><Rows value={{ ...probe_set, ...provenance, prompts: source.probes.length, rows: tokens, texts: texts ? "in this file" : "left out" }} /></section>
-        <section class="figure"><h3>Atlas</h3><Rows value={{ ...made_by, ...reference.options, top_k: reference.validation.top_k }} /><p class="note">Made by <code>expert-atlas build TRACE --out atlas.json</code>, drawn by <code>expert-atlas page atlas.json --out atlas.html</code>. Nothing in this page is fetched or sent.</p></section>
+        <section class="figure"><h3>Atlas</h3><Rows value={{ ...made_by, ...reference.options, top_k: reference.validation.top_k, ...evidence_options }} /><p class="note">Made by <code>expert-atlas build TRACE --out atlas.json</code>, drawn by <code>expert-atlas page atlas.json --out atlas.html</code>. Nothing in this page is fetched or sent.</p></section>
       </div>
       <h2 class="section">Missing data</h2>
       {source.missing.length === 0 ? <p>None: every prompt has rows in every layer.</p> : (

@@ -3,12 +3,12 @@ import { bin } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AffinityBars, AxisX, PromptDots, type Dot } from "./charts";
-import { columns_for, phase_names, type Columns } from "./columns";
+import { phase_names } from "./columns";
 import { name_of, p_text, status_names } from "./filter";
 import { atlas, chosen, columns, phase } from "./page";
 import { Figure, Foreign, Missing, Topic, percent, whole } from "./parts";
 import type { Numbers } from "./read";
-import { phase_counts, probe_totals } from "./shares";
+import { expert_affinity, expert_counts, phase_totals, specialisation_of } from "./shares";
 import { set, state } from "./state";
 
 export function Card() {
@@ -61,7 +61,7 @@ function Facts({ e }: { e: number }) {
     ["Status", status_names[a.status[e]] + (c.specialist?.[e] === 1 ? ", specialist" : ""), "by the floors of the reference"],
   ];
   if (c.above_null && !Number.isNaN(c.above_null[e])) facts.splice(1, 0, ["… above shuffled", c.above_null[e].toFixed(3), "specialisation less its mean with topics shuffled"]);
-  if (c.token_matched && !Number.isNaN(c.token_matched[e])) facts.push(["Token-matched", c.token_matched[e].toFixed(2), "what stays when each token is compared with itself"]);
+  if (c.token_matched && !Number.isNaN(c.token_matched[e])) facts.push(["Token-matched excess", c.token_matched[e].toFixed(3), "choices beyond what its tokens explain, in its top topic; each token compared with itself", c.unmatched && !Number.isNaN(c.unmatched[e]) ? `unmatched: ${c.unmatched[e].toFixed(3)}` : undefined]);
   return <dl class="card-facts">{facts.map(([name, value, hint, more]) => <div key={name} title={hint}><dt>{name}</dt><dd>{value}{more && <small>{more}</small>}</dd></div>)}</dl>;
 }
 
@@ -76,23 +76,22 @@ function usePromised<T>(make: () => Promise<T> | null, keys: unknown[]): T | und
 }
 export { usePromised };
 
-// Selections by probe, of one phase, worked out once a phase: a card only reads one column of it.
-let kept: { phase: string; counts: Float64Array; totals: Float64Array; from: Numbers } | undefined;
-export function counts_of_phase(selections: Numbers, name: string) {
-  if (kept?.phase === name && kept.from === selections) return kept;
-  const counts = phase_counts(atlas.value, selections, name);
-  return (kept = { phase: name, counts, totals: probe_totals(counts, atlas.value.count), from: selections });
+// All selections and their sums, once they are unpacked.
+const sums = new WeakMap<Numbers, Float64Array>();
+export function useCounts(): { selections: Numbers; totals: Float64Array } | undefined {
+  const a = atlas.value, selections = usePromised(() => a.selections(), [a]);
+  if (!selections) return undefined;
+  if (!sums.has(selections)) sums.set(selections, phase_totals(a, selections));
+  return { selections, totals: sums.get(selections)! };
 }
 
 function Prompts({ e }: { e: number }) {
-  const a = atlas.value, c = columns.value, selections = usePromised(() => a.selections(), [a]);
-  if (!selections) return <Missing>Reading the counts …</Missing>;
-  const { counts, totals } = counts_of_phase(selections, c.phase);
+  const a = atlas.value, c = columns.value, known = useCounts();
+  if (!known) return <Missing>Reading the counts …</Missing>;
+  const { own, all } = expert_counts(a, known.selections, known.totals, c.phase, e);
   const dots: Dot[] = [];
-  totals.forEach((total, p) => {
-    if (total === 0) return;
-    const count = counts[p * a.count + e];
-    dots.push({ topic: c.grouping.of_probe[p], value: count / total, title: `${a.file.source.probes[p].id}: ${count} of ${total} selections` });
+  all.forEach((total, p) => {
+    if (total > 0) dots.push({ topic: c.grouping.of_probe[p], value: own[p] / total, title: `${a.file.source.probes[p].id}: ${own[p]} of ${total} selections` });
   });
   const fired = dots.filter((dot) => dot.value > 0).length;
   return (
@@ -104,20 +103,22 @@ function Prompts({ e }: { e: number }) {
 }
 
 function Phases({ e }: { e: number }) {
-  const a = atlas.value, names = phase_names(a);
-  const all = usePromised<Columns[]>(() => Promise.all(names.map((name) => columns_for(a, name, columns.value.grouping.axis))), [a, columns.value.grouping.axis]);
+  const a = atlas.value, grouping = columns.value.grouping, names = phase_names(a), known = useCounts();
   if (names.length < 2) return null;
   return (
     <div class="card-phases">
       <h3>Phases</h3>
-      {!all ? <Missing>Counting …</Missing> : (
+      {!known ? <Missing>Counting …</Missing> : (
         <table>
-          <thead><tr><th scope="col">Phase</th><th scope="col">Top topic</th><th scope="col">Special.</th><th scope="col">q</th><th scope="col">Selections</th></tr></thead>
-          <tbody>{all.map((c) => (
-            <tr key={c.phase}><th scope="row">{c.phase}</th><td>{c.top_topic[e] < 0 ? "–" : <Topic topic={c.top_topic[e]} />}</td><td>{Number.isNaN(c.specialisation[e]) ? "–" : c.specialisation[e].toFixed(2)}</td><td>{c.q ? p_text(c.q[e]) : "–"}</td><td>{whole(c.total[e])}</td></tr>
-          ))}</tbody>
+          <thead><tr><th scope="col">Phase</th><th scope="col">Top topic</th><th scope="col">Affinity</th><th scope="col">Special.</th><th scope="col">Selections</th></tr></thead>
+          <tbody>{names.map((name) => {
+            const counts = expert_counts(a, known.selections, known.totals, name, e), affinity = expert_affinity(counts, grouping), total = counts.own.reduce((x, y) => x + y, 0);
+            const top = affinity.indexOf(Math.max(...affinity));
+            return <tr key={name}><th scope="row">{name}</th><td>{total ? <Topic topic={top} /> : "–"}</td><td>{total ? percent(affinity[top], 0) : "–"}</td><td>{total ? specialisation_of(affinity).toFixed(2) : "–"}</td><td>{whole(total)}</td></tr>;
+          })}</tbody>
         </table>
       )}
+      <p class="note">From counts; few selections make a high specialisation by chance.</p>
     </div>
   );
 }

@@ -22,6 +22,7 @@ export interface Columns {
   stability?: Float64Array;
   above_null?: Float64Array;
   token_matched?: Float64Array;
+  unmatched?: Float64Array;
   specialist?: Float64Array; // 0 or 1
   specialisation_interval?: Float64Array; // [S, 2]
   lift_interval?: Float64Array; // [S, 2]
@@ -67,13 +68,13 @@ function columns_from_reference(atlas: Atlas, grouping: Grouping): Columns {
   };
 }
 
-// Spreads a column over the F tested experts to all S; -1 in a column of probabilities says that it was not computed.
-function spread(values: Numbers, expert: Numbers, count: number, width: number, negative_is_missing: boolean): Float64Array {
+// Spreads a column over the F tested experts to all S; -1 says that a value was not computed.
+function spread(values: Numbers, expert: Numbers, count: number, width: number): Float64Array {
   const all = new Float64Array(count * width).fill(NaN);
   for (let f = 0; f < expert.length; f++)
     for (let w = 0; w < width; w++) {
       const value = values[f * width + w];
-      all[expert[f] * width + w] = negative_is_missing && value < 0 ? NaN : value;
+      all[expert[f] * width + w] = value === -1 ? NaN : value;
     }
   return all;
 }
@@ -81,15 +82,17 @@ function spread(values: Numbers, expert: Numbers, count: number, width: number, 
 async function with_evidence(atlas: Atlas, base: Columns, evidence: ExpertEvidence): Promise<Columns> {
   const F = evidence.count ?? 0, C = atlas.topics.length, S = atlas.count;
   const expert = await decode(evidence.expert, "the tested experts", F);
-  const column = async (name: keyof ExpertEvidence, width = 1, negative_is_missing = false) => {
+  const column = async (name: keyof ExpertEvidence, width = 1) => {
     const array = evidence[name] as Parameters<typeof decode>[0];
-    return array ? spread(await decode(array, `the experts' ${String(name)}`, F * width), expert, S, width, negative_is_missing) : undefined;
+    return array ? spread(await decode(array, `the experts' ${String(name)}`, F * width), expert, S, width) : undefined;
   };
-  const [q, p, eta_squared, stability, above_null, token_matched, specialist, specialisation_interval, lift_interval, router_weight_affinity, affinity, specialisation, lift, top] =
-    await Promise.all([column("q_value", 1, true), column("p_value", 1, true), column("eta_squared", 1, true), column("top_topic_stability", 1, true),
-      column("specialisation_above_null"), column("token_matched", 1, true), column("specialist"), column("specialisation_interval_95", 2),
-      column("lift_interval_95", 2), column("router_weight_affinity", C), column("affinity", C), column("specialisation"), column("lift"), column("top_topic")]);
-  const columns: Columns = { ...base, note: "", tested: q !== undefined, q, p, eta_squared, stability, above_null, token_matched, specialist, specialisation_interval, lift_interval, router_weight_affinity };
+  const [q, p, eta_squared, stability, above_null, token_matched, specialist, specialisation_interval, lift_interval, router_weight_affinity, affinity, specialisation, lift, top, unmatched] =
+    await Promise.all([column("q_value"), column("p_value"), column("eta_squared"), column("top_topic_stability"),
+      column("specialisation_above_null"), column("token_matched"), column("specialist"), column("specialisation_interval_95", 2),
+      column("lift_interval_95", 2), column("router_weight_affinity", C), column("affinity", C), column("specialisation"), column("lift"), column("top_topic"), column("unmatched")]);
+  const reasons = [evidence.p_values_not_computed && `No p- and q-values: ${evidence.p_values_not_computed}.`, evidence.intervals_not_computed && `No intervals: ${evidence.intervals_not_computed}.`, evidence.profiles_not_computed && `No null profiles: ${evidence.profiles_not_computed}.`];
+  const some = (values: Float64Array | undefined) => (values?.some((value) => !Number.isNaN(value)) ? values : undefined);
+  const columns: Columns = { ...base, note: reasons.filter(Boolean).join(" "), tested: true, q: some(q), p: some(p), eta_squared: some(eta_squared), stability: some(stability), above_null: some(above_null), token_matched: some(token_matched), unmatched: some(unmatched), specialist, specialisation_interval: some(specialisation_interval), lift_interval: some(lift_interval), router_weight_affinity };
   const or = (first: Float64Array | undefined, second: Float64Array) => first?.map((value, i) => (Number.isNaN(value) ? second[i] : value)) ?? second;
   if (affinity) columns.affinity = or(affinity, base.affinity);
   if (specialisation) columns.specialisation = or(specialisation, base.specialisation);
@@ -98,7 +101,17 @@ async function with_evidence(atlas: Atlas, base: Columns, evidence: ExpertEviden
   return columns;
 }
 
-export async function columns_for(atlas: Atlas, phase: string, axis: string): Promise<Columns> {
+// Worked out once for each phase and axis.
+const made = new WeakMap<Atlas, Map<string, Promise<Columns>>>();
+export function columns_for(atlas: Atlas, phase: string, axis: string): Promise<Columns> {
+  const known = made.get(atlas) ?? new Map<string, Promise<Columns>>();
+  made.set(atlas, known);
+  const key = JSON.stringify([phase, axis]);
+  if (!known.has(key)) known.set(key, make_columns(atlas, phase, axis));
+  return known.get(key)!;
+}
+
+async function make_columns(atlas: Atlas, phase: string, axis: string): Promise<Columns> {
   const grouping = grouping_by(atlas, axis);
   const own = axis === atlas_axis(atlas);
   const base = phase === "all" && own ? columns_from_reference(atlas, grouping) : await columns_from_counts(atlas, phase, grouping);

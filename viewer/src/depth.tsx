@@ -24,7 +24,7 @@ function from_columns(): LayerEvidence[] {
 interface Chart { key: keyof LayerEvidence; null_key?: keyof LayerEvidence; more?: keyof LayerEvidence; title: string; note: string; format: (v: number) => string; may_be_negative?: boolean }
 const charts: Chart[] = [
   { key: "specialisation", null_key: "specialisation_null", title: "Specialisation", note: "Mean over the layer's experts. Grey: with topics shuffled.", format: (v) => v.toFixed(2) },
-  { key: "mutual_information", null_key: "mutual_information_null", more: "conditional_information", title: "Mutual information of expert and topic", note: "Grey: with topics shuffled. Dashed: what is left when the token is known.", format: (v) => v.toFixed(3), may_be_negative: true },
+  { key: "mutual_information", null_key: "mutual_information_null", more: "conditional_information", title: "Mutual information of expert and topic", note: "In bits. Grey: with topics shuffled. Dashed: what is left when the token is known.", format: (v) => v.toFixed(3), may_be_negative: true },
   { key: "accuracy", title: "Held-out accuracy of this layer alone", note: "Prompts whose topic is predicted from one layer's routing.", format: (v) => percent(v, 0) },
   { key: "load_max_over_mean", title: "Busiest expert over the mean", note: "1: all experts used alike.", format: (v) => v.toFixed(1) },
   { key: "effective_experts", title: "Effective number of experts", note: "The exponential of the entropy of use: as many experts, used evenly, would spread the load as widely.", format: (v) => v.toFixed(0) },

@@ -76,9 +76,9 @@ export function sorted_experts(mask: Uint8Array, column: TableColumn, descending
   return Int32Array.from(chosen);
 }
 
-const csv_cell = (value: number | string) => (typeof value === "number" ? (Number.isNaN(value) ? "" : String(value)) : `"${value.replace(/"/g, '""')}"`);
+const csv_cell = (value: number | string) => (typeof value === "number" ? (Number.isNaN(value) ? "" : Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)))) : `"${value.replace(/"/g, '""')}"`);
 
-// All digits of the atlas, one line an expert; affinities as columns of their own.
+// Seven digits, which is what the page holds and more than the atlas's rounded columns have; one line an expert; affinities as columns of their own.
 export function csv_of(atlas: Atlas, columns: Columns, experts: ArrayLike<number>): string {
   const fields = table_columns(atlas, columns);
   const C = columns.topics.length;

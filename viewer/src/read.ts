@@ -52,7 +52,6 @@ export interface Atlas {
   affinity: Numbers; // [S, C]
   layers: number[]; // with at least one expert, rising
   selections: () => Promise<Numbers>; // [P, F, S]
-  router_weight_sum: () => Promise<Numbers> | null; // [P, F, S]
 }
 
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
@@ -84,12 +83,9 @@ export async function open_atlas(file: AtlasFile): Promise<Atlas> {
   const columns = await Promise.all([...names.map((name) => column(name)), column("affinity", topics.length)]);
   const [layer, expert, total, status, top_topic, specialisation, top_lift, fired_runs, total_runs, affinity] = columns;
   const cells = source.probes.length * counts.phases.length * count;
-  const sums = counts.router_weight_sum;
-  const weights = sums ? once(() => decode(sums, "the sums of router weights", cells)) : null;
   return {
     file, topics, count, layer, expert, total, status, top_topic, specialisation, top_lift, fired_runs, total_runs, affinity,
     layers: [...new Set(layer)].sort((a, b) => a - b),
     selections: once(() => decode(counts.selections, "the counts", cells)),
-    router_weight_sum: () => (weights ? weights() : null),
   };
 }

@@ -46,6 +46,39 @@ export function probe_totals(counts: Float64Array, expert_count: number): Float6
   return totals;
 }
 
+// Selections of all experts by probe and phase. [P, F]
+export function phase_totals(atlas: Atlas, selections: Numbers): Float64Array {
+  const S = atlas.count, totals = new Float64Array(S ? selections.length / S : 0);
+  for (let i = 0; i < totals.length; i++) for (let e = i * S; e < (i + 1) * S; e++) totals[i] += selections[e];
+  return totals;
+}
+
+// One expert's selections and each probe's over all experts, in one phase. [P] each
+export function expert_counts(atlas: Atlas, selections: Numbers, totals: Float64Array, phase: string, e: number) {
+  const phases: string[] = atlas.file.counts.phases, probes = atlas.file.source.probes.length;
+  const own = new Float64Array(probes), all = new Float64Array(probes);
+  for (let p = 0; p < probes; p++)
+    for (let f = 0; f < phases.length; f++) {
+      if (phase !== "all" && phases[f] !== phase) continue;
+      own[p] += selections[(p * phases.length + f) * atlas.count + e];
+      all[p] += totals[p * phases.length + f];
+    }
+  return { own, all };
+}
+
+// Affinity of one expert from its counts: mean share per group, normalised. [C]; NaN if nobody chose it.
+export function expert_affinity({ own, all }: { own: Float64Array; all: Float64Array }, grouping: Grouping): Float64Array {
+  const sums = new Float64Array(grouping.names.length), runs = new Float64Array(grouping.names.length);
+  all.forEach((total, p) => {
+    const c = grouping.of_probe[p];
+    if (total === 0 || c < 0) return;
+    sums[c] += own[p] / total;
+    runs[c]++;
+  });
+  const means = sums.map((sum, c) => (runs[c] ? sum / runs[c] : 0)), whole = means.reduce((a, b) => a + b, 0);
+  return means.map((mean) => (whole > 0 ? mean / whole : NaN));
+}
+
 // Mean share of every expert in each group. [C, S]; zero for a group without selections.
 export function mean_shares(counts: Float64Array, expert_count: number, grouping: Grouping): Float64Array {
   const totals = probe_totals(counts, expert_count);

@@ -1,12 +1,13 @@
 // One topic: where in depth it lives, its strongest experts, its nearest topics, its prompts.
 import { useMemo } from "preact/hooks";
 import { DepthChart, MatrixChart, matrix_height } from "./charts";
-import { counts_of_phase, usePromised } from "./card";
+import { usePromised } from "./card";
 import { topic_colour } from "./colours";
 import { name_of, p_text } from "./filter";
 import { atlas, choose_expert, columns, focus, mask, own_axis, phase, phase_evidence, theme } from "./page";
 import { Figure, Foreign, Missing, Swatch, Topic, percent } from "./parts";
-import { mean_shares, order_by_similarity, similarity } from "./shares";
+import type { Numbers } from "./read";
+import { mean_shares, order_by_similarity, phase_counts, similarity } from "./shares";
 import { set } from "./state";
 
 export function TopicsView() {
@@ -32,16 +33,24 @@ export function TopicsView() {
   );
 }
 
+// Selections by probe of one phase, kept while the phase stays.
+let kept: { phase: string; counts: Float64Array; from: Numbers } | undefined;
+function counts_of_phase(selections: Numbers, name: string): Float64Array {
+  if (kept?.phase !== name || kept.from !== selections) kept = { phase: name, counts: phase_counts(atlas.value, selections, name), from: selections };
+  return kept.counts;
+}
+
 // Per layer and prompt, the share of the layer's selections that go to experts whose top topic is this one.
 function profile(counts: Float64Array, topic: number) {
   const a = atlas.value, c = columns.value, rows = new Map(a.layers.map((layer, i) => [layer, i]));
   const probes = a.file.source.probes.length, L = a.layers.length;
   const own = new Float64Array(probes * L), total = new Float64Array(probes * L);
+  const row = Int32Array.from(a.layer, (layer) => rows.get(layer)!), its = Uint8Array.from(c.top_topic, (top, e) => (top === topic && mask.value[e] ? 1 : 0));
   for (let p = 0; p < probes; p++)
     for (let e = 0; e < a.count; e++) {
-      const count = counts[p * a.count + e], at = p * L + rows.get(a.layer[e])!;
+      const count = counts[p * a.count + e], at = p * L + row[e];
       total[at] += count;
-      if (c.top_topic[e] === topic && mask.value[e]) own[at] += count;
+      own[at] += its[e] * count;
     }
   return a.layers.map((_, i) => {
     const inside: number[] = [], outside: number[] = [];
@@ -58,7 +67,7 @@ function mean_and_error(values: number[]): [number, number] {
 
 function DepthOfTopic({ topic }: { topic: number }) {
   const a = atlas.value, c = columns.value, selections = usePromised(() => a.selections(), [a]);
-  const layers = useMemo(() => selections && profile(counts_of_phase(selections, c.phase).counts, topic), [selections, c, topic, mask.value]);
+  const layers = useMemo(() => selections && profile(counts_of_phase(selections, c.phase), topic), [selections, c, topic, mask.value]);
   if (!layers) return <Missing>Reading the counts …</Missing>;
   const curve = (key: "inside" | "outside") => ({ values: layers.map((l) => l[key][0]), low: layers.map((l) => l[key][0] - l[key][1]), high: layers.map((l) => l[key][0] + l[key][1]) });
   const strongest = layers.reduce((best, l, i) => (l.inside[0] - l.outside[0] > layers[best].inside[0] - layers[best].outside[0] ? i : best), 0);
@@ -97,7 +106,7 @@ function Likeness({ topic }: { topic: number }) {
   const a = atlas.value, c = columns.value, selections = usePromised(() => a.selections(), [a]);
   const made = useMemo(() => {
     if (!selections) return undefined;
-    const matrix = similarity(mean_shares(counts_of_phase(selections, c.phase).counts, a.count, c.grouping), c.topics.length);
+    const matrix = similarity(mean_shares(counts_of_phase(selections, c.phase), a.count, c.grouping), c.topics.length);
     return { matrix, order: order_by_similarity(matrix) };
   }, [selections, c]);
   if (!made) return <Missing>Reading the counts …</Missing>;

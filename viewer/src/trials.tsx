@@ -9,7 +9,7 @@ import { set, state } from "./state";
 interface Trial { probe: number; topic: number; predicted: number; hit_rate: number; margin: number; scores: number[] }
 interface Result { trials: Trial[]; confusion: number[][]; how: string }
 
-const test_options = [["cosine", "whole routing profile"], ["set", "each topic's top experts"], ["length_only", "length alone (control)"], ["reference", "the reference's leave-one-out"]] as const;
+const test_options = [["cosine", "whole routing profile"], ["set", "each topic's top experts"], ["reference", "the reference's leave-one-out"]] as const;
 
 // The chosen test's trials, or the reason why there are none.
 function result_of(test: string): Result | string {
@@ -26,7 +26,7 @@ function result_of(test: string): Result | string {
     return { trials, confusion, how: "One prompt left out at a time, all rows; its rivals keep all their prompts, so chance is below 1 / topics." };
   }
   if (!evidence) return "This atlas holds no evidence for this phase.";
-  const held_out = evidence.held_out?.[test as "cosine" | "set" | "length_only"], reason = evidence.not_computed ?? held_out?.not_computed;
+  const held_out = evidence.held_out?.[test as "cosine" | "set"], reason = evidence.not_computed ?? held_out?.not_computed;
   if (reason || !held_out?.trials_by_prompt || !held_out.confusion) return `Not computed: ${reason ?? "not in this atlas"}.`;
   const left_out = new Set(evidence.probes_left_out ?? []), used = file.source.probes.map((_, p) => p).filter((p) => !left_out.has(p));
   const trials = held_out.trials_by_prompt.map((trial: HeldOutTrial) => ({ ...trial, probe: used[trial.run], topic: index.get(file.source.probes[used[trial.run]]?.topic) ?? 0 }));

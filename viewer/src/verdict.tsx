@@ -3,12 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 import type { HeldOut, PhaseEvidence } from "./atlas";
 import { AccuracyChart, NullChart, type AccuracyRow } from "./charts";
 import { MapView } from "./map";
-import { atlas, axis, columns, own_axis, phase, phase_evidence } from "./page";
+import { atlas, axis, columns, own_axis, phase_evidence } from "./page";
 import { Figure, Missing, percent, whole } from "./parts";
 import { decode, type Numbers } from "./read";
 import { set } from "./state";
-
-export const test_names: Record<string, string> = { cosine: "whole routing profile", set: "each topic's top experts", length_only: "length alone (control)" };
 
 // An array of the file, unpacked when a view first shows it.
 export function useNumbers(array: Parameters<typeof decode>[0], what: string): Numbers | undefined {
@@ -57,6 +55,7 @@ export function VerdictView() {
       </section>
       <Numbers />
       <PhaseChart />
+      <Agreement />
       <h2 class="section">The experts</h2>
       {columns.value.note && <p class="note">{columns.value.note}</p>}
       <MapView tall={false} />
@@ -83,7 +82,7 @@ function Numbers() {
     [whole(reference.summary.experts_kept), "above the floors", `${whole(reference.summary.dropped_sparse ?? 0)} sparse, ${whole(reference.summary.dropped_unreplicated ?? 0)} unreplicated`],
   ];
   if (evidence?.specialist_count !== undefined)
-    facts.push([whole(evidence.specialist_count), "specialists", `with shuffled topics: ${evidence.specialist_count_null?.toFixed(1) ?? "?"}`]);
+    facts.push([whole(evidence.specialist_count), "specialists", `with shuffled topics: ${evidence.specialist_count_null?.toFixed(1) ?? "not computed"}`]);
   else facts.push([whole(reference.summary.strong_specialists ?? 0), "with specialisation ≥ " + reference.options.strong_threshold, "no null computed: a count, not evidence"]);
   return (
     <ul class="facts" aria-label="Numbers of this atlas">
@@ -93,21 +92,40 @@ function Numbers() {
   );
 }
 
+const control_names: [string, string][] = [["length_only", "length only"], ["token_counts", "tokens only"], ["token_matched", "routing beyond tokens"]];
+
 function PhaseChart() {
   const rows: AccuracyRow[] = [];
-  for (const [name, evidence] of Object.entries(atlas.value.file.evidence ?? {})) {
-    for (const key of ["cosine", "set", "length_only"] as const) {
-      const test = evidence.held_out?.[key], reason = evidence.not_computed ?? test?.not_computed;
-      if (key === "cosine" || test) rows.push({ name: `${name === "all" ? "all rows" : name}: ${{ cosine: "profile", set: "top sets", length_only: "length only" }[key]}`, test: reason ? undefined : test, reason });
-    }
+  const add = (name: string, test: HeldOut | undefined, not_computed: string | undefined) => {
+    const reason = not_computed ?? test?.not_computed;
+    if (test || reason) rows.push({ name, test: reason ? undefined : test, reason });
+  };
+  for (const [phase_name, evidence] of Object.entries(atlas.value.file.evidence ?? {})) {
+    const name = phase_name === "all" ? "all rows" : phase_name;
+    add(`${name}: profile`, evidence.held_out?.cosine, evidence.not_computed);
+    if (evidence.not_computed) continue;
+    add(`${name}: top sets`, evidence.held_out?.set, undefined);
+    for (const [key, title] of control_names) add(`${name}: ${title}`, evidence.controls?.[key]?.held_out, evidence.controls?.[key]?.not_computed);
   }
-  const tokens = phase_evidence.value?.controls?.tokens?.held_out;
-  if (tokens) rows.push({ name: `${phase.value}: tokens only`, test: tokens, reason: tokens.not_computed });
   if (!rows.length) return <Missing>No held-out tests in this atlas.</Missing>;
   return (
     <Figure title="Phases and controls beside one another" name="phases" height={rows.length * 26 + 40} draw={(width) => <AccuracyChart rows={rows} width={width} />}
       text={rows.map((row) => `${row.name}: ${row.test?.accuracy === undefined ? row.reason ?? "not computed" : `${percent(row.test.accuracy)}, shuffled ${percent(row.test.null_mean)}`}`).join("; ")}
-      note={<>Dot: prompts predicted; line: 95 % interval; grey: shuffled topics, up to their 95 % point; dashed: chance. A control as good as the profile means that topics can be told apart without looking at experts.{" "}
+      note={<>Dot: prompts predicted; line: 95 % interval; grey: shuffled topics, up to their 95 % point; dashed: chance. <b>Controls</b>: length only and tokens only look at no expert at all; where they do as well as the profile, routing tells nothing that the text does not. Routing beyond tokens takes off what each token usually does.{" "}
         <button type="button" class="link" onClick={() => set({ view: "trials" })}>See each prompt</button></>} />
   );
+}
+
+// How far affinities agree with themselves, with router weights, between phases.
+function Agreement() {
+  const controls = phase_evidence.value?.controls, between = atlas.value.file.prompt_against_answer;
+  const halves = controls?.split_half, weight = controls?.router_weight, matched = controls?.token_matched;
+  const rows: [string, string, string][] = [];
+  const say = (name: string, part: { not_computed?: string } | undefined, value: () => string, more: string) => part && rows.push([name, part.not_computed ? "–" : value(), part.not_computed ? `not computed: ${part.not_computed}` : more]);
+  say("halves of the prompts", halves, () => halves!.corrected?.toFixed(2) ?? "–", "reliability of affinities (Spearman and Brown): 1 is perfect, 0 is noise");
+  say("router weight against count", weight, () => weight!.correlation?.toFixed(2) ?? "–", `correlation of affinities; ${whole(weight?.differing_top_topic ?? 0)} of ${whole(weight?.experts ?? 0)} experts have another top topic`);
+  say("prompt against answer", between, () => between!.correlation?.toFixed(2) ?? "–", `correlation of affinities; ${whole(between?.differing_top_topic ?? 0)} of ${whole(between?.experts ?? 0)} experts have another top topic${between?.disattenuated_correlation === undefined ? "" : `; ${between.disattenuated_correlation.toFixed(2)} once noise is taken off`}`);
+  if (matched?.coverage) rows.push(["rows with a shared token", percent(matched.coverage.share, 0), "rows on which routing beyond tokens stands"]);
+  if (!rows.length) return null;
+  return <ul class="facts" aria-label="Agreement of affinities">{rows.map(([name, value, more]) => <li key={name}><b>{value}</b> <span>{name}</span><small>{more}</small></li>)}</ul>;
 }

@@ -112,7 +112,7 @@ def expert_evidence(rng, experts, topics):
             "lift_interval_95": encode("f64", [v for x in lift for v in (x * 0.8, x * 1.2)], [size, 2]), "top_topic": encode("u32", [experts["top_topic"][e] for e in index], [size]),
             "specialist": encode("u8", specialist, [size]), "affinity": encode("f64", affinity, [size, width]),
             "router_weight_affinity": encode("f64", [a * rng.uniform(0.9, 1.1) for a in affinity], [size, width]), "family_count": sum(v >= 0 for v in q),
-            "specialist_count": sum(specialist), "specialist_count_null": 0.7, "false_discovery_estimate": 0.01}
+            "specialist_count": sum(specialist), "specialist_count_null": 0.7, "specialist_false_discovery_estimate": 0.01}
 
 
 def layer_evidence(rng, args):
@@ -160,10 +160,16 @@ def main():
     evidence = {}
     accuracy = 1 / width if args.no_effect else 0.85
     for phase in () if args.no_evidence else ("all", "prompt", "answer"):
-        tests = {"cosine": held_out(rng, topics, args.probes_a_topic, accuracy), "set": held_out(rng, topics, args.probes_a_topic, 0.9 * accuracy),
-                 "length_only": held_out(rng, topics, args.probes_a_topic, 1 / width)}
+        tests = {"cosine": held_out(rng, topics, args.probes_a_topic, accuracy), "set": held_out(rng, topics, args.probes_a_topic, 0.9 * accuracy)}
+        length = held_out(rng, topics, args.probes_a_topic, 1 / width)
+        for name in ("null_accuracies", "confusion", "trials_by_prompt"):
+            del length[name]
         evidence[phase] = {"probes_left_out": [], "layers_left_out": [], "verdict": "made up", "held_out": tests,
-                           "experts": expert_evidence(rng, experts, topics), "layers": layer_evidence(rng, args)}
+                           "experts": expert_evidence(rng, experts, topics), "layers": layer_evidence(rng, args),
+                           "controls": {"length_only": {"held_out": length}, "token_counts": {"not_computed": "the synthetic atlas has no tokens"},
+                                        "token_matched": {"not_computed": "the synthetic atlas has no tokens"},
+                                        "router_weight": {"experts": size, "differing_top_topic": size // 40, "mean_distance": 0.02, "correlation": 0.97, "most_different": []},
+                                        "split_half": {"correlation": 0.8, "standard_deviation": 0.02, "corrected": 0.89, "experts": size, "draws": 20}}}
     trials = [{"topic": t, "ordinal": o, "predicted": t, "own_share": 0.4, "best_other_share": 0.3, "scores": [0.3] * width} for t in topics for o in range(args.probes_a_topic)]
     kept, sparse = experts["status"].count(0), experts["status"].count(1)
     atlas = {"format": "expert-atlas atlas", "schema_version": 2, "made_by": {"name": "make_large.py", "version": "0", "commit": ""}, "topics": topics, "source": manifest(args, topics),

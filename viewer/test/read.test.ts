@@ -47,5 +47,4 @@ test("an opened atlas has every column at its length", async () => {
   expect(atlas.affinity.length).toBe(768 * 4);
   expect(atlas.layers).toEqual([3, 4, 77]);
   expect((await atlas.selections()).length).toBe(16 * atlas.file.counts.phases.length * 768);
-  expect(atlas.router_weight_sum()).toBeNull();
 });

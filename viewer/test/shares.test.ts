@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { columns_for } from "../src/columns";
 import { open_atlas } from "../src/read";
-import { affinity_of, axes_of, grouping_by, mean_shares, order_by_similarity, phase_counts, similarity, specialisation_of } from "../src/shares";
+import { affinity_of, axes_of, expert_affinity, expert_counts, phase_totals, grouping_by, mean_shares, order_by_similarity, phase_counts, similarity, specialisation_of } from "../src/shares";
 import { encode, hand_atlas, real_atlas } from "./atlas_files";
 
 test("affinities from counts equal the program's, to its six decimals", async () => {
@@ -11,6 +11,13 @@ test("affinities from counts equal the program's, to its six decimals", async ()
   const affinity = affinity_of(mean_shares(phase_counts(atlas, await atlas.selections(), "all"), atlas.count, grouping), 4);
   for (let i = 0; i < affinity.length; i++) expect(Math.abs(affinity[i] - atlas.affinity[i])).toBeLessThan(5.1e-7);
   for (let e = 0; e < atlas.count; e++) expect(Math.abs(specialisation_of(affinity.subarray(4 * e, 4 * e + 4)) - atlas.specialisation[e])).toBeLessThan(5.1e-7);
+});
+
+test("one expert's affinity, read on its own, is its row of the matrix", async () => {
+  const atlas = await open_atlas(real_atlas()), selections = await atlas.selections(), grouping = grouping_by(atlas, "topic"), totals = phase_totals(atlas, selections);
+  const affinity = affinity_of(mean_shares(phase_counts(atlas, selections, "all"), atlas.count, grouping), 4);
+  for (let e = 0; e < atlas.count; e += 7)
+    expert_affinity(expert_counts(atlas, selections, totals, "all", e), grouping).forEach((value, c) => expect(value).toBeCloseTo(affinity[4 * e + c], 12));
 });
 
 test("shares and affinities of an atlas worked by hand", async () => {
