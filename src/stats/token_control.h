@@ -37,8 +37,8 @@ struct TokenMatched {
 // the rows with that token in all prompts but p, in that layer and phase. Labels are never looked at. Rows whose token occurs in no other
 // prompt are left out of both terms. A run's residual share is r / (selections of its matched rows); over the experts of a layer it sums to 0.
 //
-// Null hypothesis of the tests on it: prompts are exchangeable between topics once each token's usual routing is taken off. Prompts that share
-// tokens are also each other's expectation, which pushes them apart: with a shared vocabulary within topics the test is conservative.
+// For describing experts; test_cosine on it would be far too conservative: prompts that share tokens are each other's expectation, which pushes
+// them apart, topics of one vocabulary below chance. token_context() is made for the test.
 // `shares` must be phase_shares(count(trace), phase). One layer a thread in memory, besides the result.
 TokenMatched match_tokens(const Trace& trace, const Counts& counts, const PhaseShares& shares, std::optional<Phase> phase);
 

@@ -2,11 +2,11 @@
 #include "stats/token_control.h"
 
 #include <cmath>
-#include <random>
 
 #include "base/parallel.h"
 #include "stats/controls_test_data.h"
 #include "stats/held_out.h"
+#include "stats/token_simulation_test_data.h"
 
 namespace atlas {
 namespace {
@@ -97,72 +97,46 @@ TEST(MatchTokens, residuals_of_a_run_add_up_to_0_in_each_layer) {
     }
 }
 
-// Topics prefer some tokens (by `vocabulary`); a token's experts depend on it and, by `context`, on the topic.
-TestTrace simulated(double vocabulary, double context, unsigned seed) {
-  constexpr std::uint32_t topics = 3, prompts = 6, tokens = 30, experts = 32, layers = 2, top_k = 4;
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<double> taste(layers * (tokens + topics) * experts), liking(topics * tokens);
-  for (double& value : taste) value = normal(random);
-  for (double& value : liking) value = std::exp(vocabulary * normal(random));
-  std::vector<TestPrompt> result;
-  for (std::uint32_t c = 0; c < topics; c++)
-    for (std::uint32_t p = 0; p < prompts; p++) {
-      std::discrete_distribution<int> draw(liking.begin() + c * tokens, liking.begin() + (c + 1) * tokens);
-      TestPrompt prompt{std::string(1, static_cast<char>('a' + c)), {}};
-      for (int i = 0; i < 60; i++) {
-        TestRow own{draw(random), Phase::prompt, {}, {}};
-        for (std::uint32_t layer = 0; layer < layers; layer++) {
-          std::vector<std::pair<double, std::uint32_t>> scores;
-          for (std::uint32_t e = 0; e < experts; e++) {
-            const double of_token = taste[(layer * (tokens + topics) + static_cast<std::uint32_t>(own.token)) * experts + e];
-            scores.push_back({of_token + context * taste[(layer * (tokens + topics) + tokens + c) * experts + e] + 0.5 * normal(random), e});
-          }
-          std::sort(scores.rbegin(), scores.rend());
-          own.experts.emplace_back();
-          for (std::uint32_t slot = 0; slot < top_k; slot++) own.experts.back().push_back(scores[slot].second);
-        }
-        prompt.rows.push_back(std::move(own));
-      }
-      result.push_back(std::move(prompt));
-    }
-  return TestTrace(result, {0, 1}, experts);
-}
-
-struct Accuracies {
-  double raw = 0, matched = 0, tokens = 0;
-};
-
-Accuracies accuracies(double vocabulary, double context, unsigned seed) {
-  const TestTrace test = simulated(vocabulary, context, seed);
-  const PhaseShares shares = phase_shares(test.counts(), Phase::prompt);
+TEST(TokenShares, tell_topics_of_their_own_words_apart_and_no_others) {
+  double words = 0, context = 0;
   const Relabelings none;
-  const TokenMatched matched = match_tokens(test.trace(), test.counts(), shares, Phase::prompt);
-  return {test_cosine(shares.shares, none, {}).accuracy, test_cosine(matched.shares, none, {}).accuracy,
-          test_cosine(token_shares(test.trace(), test.counts(), shares, Phase::prompt).shares, none, {}).accuracy};
+  const auto accuracy = [&](const Simulation& simulation, unsigned seed) {
+    const TestTrace test = simulated_trace(simulation, seed);
+    const PhaseShares shares = phase_shares(test.counts(), Phase::prompt);
+    return test_cosine(token_shares(test.trace(), test.counts(), shares, Phase::prompt).shares, none, {}).accuracy;
+  };
+  for (unsigned seed = 0; seed < 8; seed++) {
+    words += accuracy({.vocabulary = 1}, seed) / 8;
+    context += accuracy({.context = 0.5}, seed) / 8;
+  }
+  EXPECT_GT(words, 0.9);
+  EXPECT_LT(context, 0.5);  // chance is 1/3
 }
 
-TEST(MatchTokens, tells_context_from_vocabulary_on_simulated_routing) {
-  Accuracies vocabulary, context;
-  for (unsigned seed = 0; seed < 8; seed++) {
-    const Accuracies only_words = accuracies(1, 0, seed), only_context = accuracies(0, 0.5, seed);
-    vocabulary.raw += only_words.raw / 8;
-    vocabulary.matched += only_words.matched / 8;
-    vocabulary.tokens += only_words.tokens / 8;
-    context.raw += only_context.raw / 8;
-    context.matched += only_context.matched / 8;
-    context.tokens += only_context.tokens / 8;
-  }
-  EXPECT_GT(vocabulary.raw, 0.9);
-  EXPECT_GT(vocabulary.tokens, 0.9);
-  EXPECT_LT(vocabulary.matched, 0.45);  // chance is 1/3: the topics were only their words
-  EXPECT_GT(context.raw, 0.9);
-  EXPECT_GT(context.matched, 0.9);
-  EXPECT_LT(context.tokens, 0.45);  // the words know nothing
+TEST(MatchTokens, token_matched_is_about_0_for_words_alone_and_keeps_context) {
+  const auto means = [](const Simulation& simulation) {
+    std::pair<double, double> result;
+    for (unsigned seed = 0; seed < 4; seed++) {
+      const TestTrace test = simulated_trace(simulation, seed);
+      const PhaseShares shares = phase_shares(test.counts(), std::nullopt);
+      const TokenMatched matched = match_tokens(test.trace(), test.counts(), shares, std::nullopt);
+      for (std::size_t e = 0; e < shares.shares.feature_count; e++) {
+        result.first += *matched.unmatched[e] / static_cast<double>(shares.shares.feature_count) / 4;
+        result.second += *matched.token_matched[e] / static_cast<double>(shares.shares.feature_count) / 4;
+      }
+    }
+    return result;
+  };
+  const auto [words, words_matched] = means({.vocabulary = 1});
+  const auto [context, context_matched] = means({.context = 1});
+  EXPECT_GT(words, 0.2);
+  EXPECT_LT(words_matched, 0.05);
+  EXPECT_GT(context, 0.3);
+  EXPECT_GT(context_matched, 0.3);
 }
 
 TEST(MatchTokens, does_not_depend_on_the_number_of_threads) {
-  const TestTrace test = simulated(1, 0.5, 3);
+  const TestTrace test = simulated_trace({.vocabulary = 1, .context = 0.5}, 3);
   const PhaseShares shares = phase_shares(test.counts(), std::nullopt);
   set_thread_count(1);
   const TokenMatched one = match_tokens(test.trace(), test.counts(), shares, std::nullopt);

@@ -105,6 +105,38 @@ def token_control(rows, phase):
             "coverage": {str(p): [by_phase[p, "rows"], by_phase[p, "matched"]] for p in PHASES.values()}}
 
 
+def context_similarity(rows):
+    """Mean over every way to deal the prompts to two sides of the products of residual shares, for prompts on different sides; the share of
+    rows that could be matched."""
+    side = Side(rows, None)
+    runs = len(TOPICS) * PROMPTS
+    tokens = sorted({row["token"] for row in rows})
+    chosen, row_count = np.zeros((len(tokens), runs, len(LAYERS) * EXPERTS)), np.zeros((len(tokens), runs))
+    for row in rows:
+        at = tokens.index(row["token"]), row["probe"]
+        row_count[at] += 1
+        for layer in range(len(LAYERS)):
+            for expert in row["experts"][layer]:
+                chosen[at][layer * EXPERTS + expert] += 1
+    total, times, coverage = np.zeros((runs, runs)), np.zeros((runs, runs)), []
+    for first in itertools.combinations(range(runs), runs // 2):
+        residual, matched = np.zeros((runs, len(LAYERS) * EXPERTS)), np.zeros(runs)
+        for run in range(runs):
+            others = [o for o in range(runs) if (o in first) == (run in first) and o != run]
+            for t in range(len(tokens)):
+                if row_count[t, run] and row_count[t, others].sum():
+                    usual = chosen[t, others].sum(axis=0) / row_count[t, others].sum()
+                    residual[run] += chosen[t, run] - row_count[t, run] * usual
+                    matched[run] += row_count[t, run]
+        coverage.append(matched.sum() / len(side.rows))
+        assert matched.min() > 0
+        residual /= matched[:, None] * TOP_K * len(LAYERS)
+        parted = np.array([[(i in first) != (j in first) or i == j for j in range(runs)] for i in range(runs)])
+        total += np.where(parted, residual @ residual.T, 0)
+        times += parted
+    return {"similarity": (total / times).tolist(), "coverage": np.mean(coverage)}
+
+
 def affinity_comparison(left, right, floor):
     kept = (left.counts.sum(axis=0) >= floor) & (right.counts.sum(axis=0) >= floor)
     a, b = left.affinity()[kept], right.affinity()[kept]
@@ -230,6 +262,7 @@ def main():
     answer_shared = Side([row for row in answer.rows if row["token"] in shared], 3)
     expected = {
         "token_control": {"all": token_control(rows, None), "prompt": token_control(rows, 1)},
+        "context": context_similarity(rows),
         "weights_against_selections": affinity_comparison(every, Side(rows, None, weighted=True), FLOOR),
         "prompt_against_answer": {**affinity_comparison(prompt, answer, FLOOR), "jaccard": top_sets(prompt, answer)},
         "split_half": split_halves(every),
