@@ -47,7 +47,8 @@ LayerRoutes synthetic_layer(const TraceManifest& manifest, std::uint32_t layer, 
   std::exponential_distribution<double> skew(1.0);
   std::uint32_t row_ids[top_k];
   for (std::size_t p = 0; p < manifest.probes.size(); p++) {
-    if (p % probes_per_topic == 0) for (double& w : weight) w = 0.05 + skew(random);
+    if (p % probes_per_topic == 0)
+      for (double& w : weight) w = 0.05 + skew(random);
     std::discrete_distribution<std::uint32_t> choose(weight.begin(), weight.end());
     for (std::uint64_t row = manifest.probes[p].row_begin; row < manifest.probes[p].row_end; row++) {
       for (std::uint32_t k = 0; k < top_k;) {
@@ -63,7 +64,8 @@ LayerRoutes synthetic_layer(const TraceManifest& manifest, std::uint32_t layer, 
 // Written once a run of the program, removed at its end.
 struct SyntheticTrace {
   fs::path folder;
-  explicit SyntheticTrace(std::uint64_t rows_per_probe) : folder(fs::temp_directory_path() / ("core_bench_" + std::to_string(rows_per_probe) + ".trace")) {
+  explicit SyntheticTrace(std::uint64_t rows_per_probe)
+      : folder(fs::temp_directory_path() / ("core_bench_" + std::to_string(rows_per_probe) + ".trace")) {
     fs::remove_all(folder);
     const TraceManifest manifest = synthetic_manifest(rows_per_probe);
     TokenTable tokens;
@@ -93,7 +95,8 @@ fs::path trace_of(std::uint64_t rows_per_probe) {
 std::uint64_t id_total(const TraceManifest& manifest) { return manifest.row_count() * manifest.expert_top_k * manifest.layers.size(); }
 
 void set_id_rate(benchmark::State& state, const TraceManifest& manifest) {
-  state.counters["ids/s"] = benchmark::Counter(static_cast<double>(id_total(manifest)) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["ids/s"] =
+      benchmark::Counter(static_cast<double>(id_total(manifest)) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 // The limit: one histogram a layer over the same bytes, four lanes, nothing told apart, on all cores.

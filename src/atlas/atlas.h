@@ -13,15 +13,15 @@
 namespace atlas {
 
 struct Atlas {
-  Counts counts;                     // every expert seen, every probe
-  std::vector<std::string> topics;   // code-unit order
-  ReferenceAtlas reference;          // the reference document's numbers
-  ReferenceValidation validation;    // and its leave-one-prompt-out
-  Json evidence = Json::object();    // as evidence_to_json() gives it; see docs/atlas.schema.json
+  Counts counts;                    // every expert seen, every probe
+  std::vector<std::string> topics;  // code-unit order
+  ReferenceAtlas reference;         // the reference document's numbers
+  ReferenceValidation validation;   // and its leave-one-prompt-out
+  Json evidence = Json::object();   // as evidence_to_json() gives it; see docs/atlas.schema.json
 
   // The evidence of one phase, or null.
   const Json* phase_evidence(const std::string& phase) const;
-  std::string made_by_version;       // of expert-atlas
+  std::string made_by_version;  // of expert-atlas
   std::string made_by_commit;
 };
 

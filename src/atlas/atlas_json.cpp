@@ -136,8 +136,16 @@ void read_experts(const Json& json, const std::string& where, Atlas& atlas, std:
       return;
     }
     const auto row = affinity.begin() + static_cast<std::ptrdiff_t>(e * topics);
-    atlas.reference.every_expert.push_back({layer[e], expert[e], total[e], static_cast<ExpertStatus>(status[e]), top_topic[e], specialisation[e],
-                                            lift[e], fired[e], runs[e], {row, row + static_cast<std::ptrdiff_t>(topics)}});
+    atlas.reference.every_expert.push_back({layer[e],
+                                            expert[e],
+                                            total[e],
+                                            static_cast<ExpertStatus>(status[e]),
+                                            top_topic[e],
+                                            specialisation[e],
+                                            lift[e],
+                                            fired[e],
+                                            runs[e],
+                                            {row, row + static_cast<std::ptrdiff_t>(topics)}});
     atlas.counts.experts.push_back({layer[e], expert[e]});
   }
 }
@@ -208,7 +216,8 @@ Atlas atlas_from_json(const Json& json, const std::string& where) {
   std::vector<Problem> problems;
   ObjectReader fields(json, where + ": $", problems);
   if (fields.text_or("format", "") != format_name || fields.whole_number_or("schema_version", max_u32, 0) != schema_version)
-    throw Error(Problem{where, "no atlas of this version", std::string("format '") + format_name + "', schema_version 2", "another file, or a newer version"});
+    throw Error(Problem{where, "no atlas of this version", std::string("format '") + format_name + "', schema_version 2",
+                        "another file, or a newer version"});
   Atlas atlas;
   const Json* topics = fields.required("topics");
   for (const Json& topic : topics != nullptr && topics->is_array() ? *topics : Json::array())

@@ -28,8 +28,8 @@ ExpertOptions expert_options(const EvidenceOptions& options) {
 std::string phase_name(std::optional<Phase> phase) { return phase ? phase_names.at(static_cast<std::size_t>(*phase)) : "all"; }
 
 // The controls by token: only a trace with token ids has them.
-void control_tokens(const Counts& counts, const Trace* trace, std::optional<Phase> phase, const PhaseEvidence& evidence, const Relabelings& relabelings,
-                    const EvidenceOptions& options, Controls& controls) {
+void control_tokens(const Counts& counts, const Trace* trace, std::optional<Phase> phase, const PhaseEvidence& evidence,
+                    const Relabelings& relabelings, const EvidenceOptions& options, Controls& controls) {
   if (trace == nullptr) {
     controls.tokens_not_computed = "made from counts alone, which do not know which token chose which expert";
     return;
@@ -78,7 +78,8 @@ PhaseEvidence phase_evidence(const Counts& counts, const Trace* trace, std::opti
   step(evidence.phase + ": held-out prompts");
   const Relabelings relabelings = relabelings_of(options.permutations);
   evidence.cosine = test_cosine(shares, relabelings, held_out_options(options, options.pairings));
-  evidence.set = test_set(shares, options.top_k, options.min_count, relabelings_of(options.set_permutations), held_out_options(options, options.set_pairings));
+  evidence.set =
+      test_set(shares, options.top_k, options.min_count, relabelings_of(options.set_permutations), held_out_options(options, options.set_pairings));
   step(evidence.phase + ": experts");
   evidence.experts = test_experts(shares, relabelings, expert_options(options));
   evidence.affinity = affinity_of(shares);
@@ -121,7 +122,8 @@ PhaseComparison compare_phases(const Evidence& evidence) {
 
 }  // namespace
 
-Evidence gather_evidence(const Counts& counts, const Trace* trace, const EvidenceOptions& options, const std::function<void(const std::string&)>& step) {
+Evidence gather_evidence(const Counts& counts, const Trace* trace, const EvidenceOptions& options,
+                         const std::function<void(const std::string&)>& step) {
   const auto tell = [&](const std::string& what) {
     if (step) step(what);
   };

@@ -16,7 +16,10 @@ constexpr double no_value = -2;
 
 Json held_out_json(const HeldOutResult& result) {
   if (!result.not_computed.empty()) return {{"not_computed", result.not_computed}};
-  Json json{{"accuracy", result.accuracy}, {"hits", result.hits}, {"trials", result.run_count}, {"chance", result.chance},
+  Json json{{"accuracy", result.accuracy},
+            {"hits", result.hits},
+            {"trials", result.run_count},
+            {"chance", result.chance},
             {"interval_95", result.interval_95}};
   if (result.relabeling_count > 0) {
     json["null_mean"] = result.null_mean;
@@ -82,9 +85,9 @@ Json experts_json(const PhaseEvidence& phase) {
   if (!experts.not_computed.empty()) return {{"not_computed", experts.not_computed}};
   const std::size_t count = phase.input.expert.size();
   Json json{{"count", count}, {"family_count", experts.family_size}, {"relabelings", experts.relabeling_count}};
-  for (const auto& [key, reason] : {std::pair{"p_values_not_computed", &experts.p_values_not_computed},
-                                    std::pair{"profiles_not_computed", &experts.profiles_not_computed},
-                                    std::pair{"intervals_not_computed", &experts.intervals_not_computed}})
+  for (const auto& [key, reason] :
+       {std::pair{"p_values_not_computed", &experts.p_values_not_computed}, std::pair{"profiles_not_computed", &experts.profiles_not_computed},
+        std::pair{"intervals_not_computed", &experts.intervals_not_computed}})
     if (!reason->empty()) json[key] = *reason;
   json["smallest_p_value"] = experts.smallest_p_value;
   json["needed_at_smallest_p"] = experts.needed_at_smallest_p;
@@ -164,7 +167,9 @@ Json coverage_json(const Coverage& coverage) {
 Json comparison_json(const AffinityComparison& comparison) {
   if (!comparison.not_computed.empty()) return {{"not_computed", comparison.not_computed}};
   constexpr std::size_t most_listed = 100;
-  Json json{{"experts", comparison.expert.size()}, {"differing_top_topic", comparison.differing_top_count}, {"mean_distance", comparison.mean_distance}};
+  Json json{{"experts", comparison.expert.size()},
+            {"differing_top_topic", comparison.differing_top_count},
+            {"mean_distance", comparison.mean_distance}};
   if (comparison.correlation) json["correlation"] = *comparison.correlation;
   json["most_different"] = Json::array();
   for (std::size_t i = 0; i < comparison.by_distance.size() && i < most_listed; i++) {
@@ -236,9 +241,13 @@ Json phase_comparison_json(const PhaseComparison& comparison) {
 Json evidence_to_json(const Evidence& evidence) {
   const EvidenceOptions& options = evidence.options;
   Json json = Json::object();
-  json["evidence_options"] = {{"permutations", options.permutations}, {"set_permutations", options.set_permutations},
-                     {"control_permutations", options.control_permutations}, {"pairings", options.pairings},
-                     {"set_pairings", options.set_pairings}, {"bootstrap", options.bootstrap}, {"seed", options.seed}};
+  json["evidence_options"] = {{"permutations", options.permutations},
+                              {"set_permutations", options.set_permutations},
+                              {"control_permutations", options.control_permutations},
+                              {"pairings", options.pairings},
+                              {"set_pairings", options.set_pairings},
+                              {"bootstrap", options.bootstrap},
+                              {"seed", options.seed}};
   json["evidence"] = Json::object();
   for (const PhaseEvidence& phase : evidence.phases) json["evidence"][phase.phase] = phase_json(phase);
   json["prompt_against_answer"] = phase_comparison_json(evidence.prompt_against_answer);
@@ -250,7 +259,8 @@ std::string verdict_text(const HeldOutResult& result) {
   const std::string hits = fmt::format("{:.4g} of {} held-out prompts ({:.1f} %), 95 % interval about {:.0f}-{:.0f} %", result.hits, result.run_count,
                                        100 * result.accuracy, 100 * result.interval_95[0], 100 * result.interval_95[1]);
   if (result.relabeling_count == 0) return fmt::format("{}; chance {:.1f} %; no permutations, so no p-value", hits, 100 * result.chance);
-  const std::string null = fmt::format("null {:.1f} % (95 % point {:.1f} %), p = {:.2g}", 100 * result.null_mean, 100 * result.null_quantile_95, result.p_value);
+  const std::string null =
+      fmt::format("null {:.1f} % (95 % point {:.1f} %), p = {:.2g}", 100 * result.null_mean, 100 * result.null_quantile_95, result.p_value);
   if (result.p_value <= 0.05) return fmt::format("Topics separate: {}; {}", hits, null);
   std::string text = fmt::format("No evidence that topics separate: {}; {}", hits, null);
   if (result.smallest_p_value > 0.05)

@@ -58,7 +58,7 @@ Json reference_atlas_json(const ReferenceAtlas& atlas) {
 }
 
 Json reference_validation_json(const ReferenceValidation& validation) {
-  Json json{{"topK", validation.top_k},       {"hits", validation.hits},     {"trials", validation.trials.size()},
+  Json json{{"topK", validation.top_k},        {"hits", validation.hits},     {"trials", validation.trials.size()},
             {"accuracy", validation.accuracy}, {"chance", validation.chance}, {"protocol", "global leave-one-prompt-out"}};
   json["trialsByPrompt"] = Json::array();
   for (const ReferenceTrial& trial : validation.trials) {

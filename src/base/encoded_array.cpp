@@ -14,12 +14,30 @@ constexpr const char* encoding_name = "deflate+base64";
 
 template <typename T>
 constexpr const char* dtype_text();
-template <> constexpr const char* dtype_text<std::uint8_t>() { return "u8"; }
-template <> constexpr const char* dtype_text<std::uint16_t>() { return "u16"; }
-template <> constexpr const char* dtype_text<std::uint32_t>() { return "u32"; }
-template <> constexpr const char* dtype_text<std::uint64_t>() { return "u64"; }
-template <> constexpr const char* dtype_text<float>() { return "f32"; }
-template <> constexpr const char* dtype_text<double>() { return "f64"; }
+template <>
+constexpr const char* dtype_text<std::uint8_t>() {
+  return "u8";
+}
+template <>
+constexpr const char* dtype_text<std::uint16_t>() {
+  return "u16";
+}
+template <>
+constexpr const char* dtype_text<std::uint32_t>() {
+  return "u32";
+}
+template <>
+constexpr const char* dtype_text<std::uint64_t>() {
+  return "u64";
+}
+template <>
+constexpr const char* dtype_text<float>() {
+  return "f32";
+}
+template <>
+constexpr const char* dtype_text<double>() {
+  return "f64";
+}
 
 std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
   uLongf size = compressBound(bytes.size());
@@ -63,7 +81,8 @@ std::vector<T> decode_array(const Json& json, const std::vector<std::uint64_t>& 
   const Json* found_shape = fields.required("shape");
   if (dtype != dtype_text<T>()) fields.problem("dtype", dtype, dtype_text<T>());
   if (encoding != encoding_name) fields.problem("encoding", encoding, encoding_name);
-  if (found_shape == nullptr || *found_shape != Json(shape)) fields.problem("shape", found_shape == nullptr ? "nothing" : found_shape->dump(), Json(shape).dump());
+  if (found_shape == nullptr || *found_shape != Json(shape))
+    fields.problem("shape", found_shape == nullptr ? "nothing" : found_shape->dump(), Json(shape).dump());
   if (!json.is_object() || dtype != dtype_text<T>() || encoding != encoding_name || found_shape == nullptr || *found_shape != Json(shape)) return {};
   std::uint64_t count = 1;
   for (const std::uint64_t extent : shape) count *= extent;
@@ -72,13 +91,14 @@ std::vector<T> decode_array(const Json& json, const std::vector<std::uint64_t>& 
   uLongf size = values.size() * sizeof(T);
   const int status = uncompress(reinterpret_cast<Bytef*>(values.data()), &size, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
   if (status != Z_OK || size != values.size() * sizeof(T)) {
-    fields.problem("data", "data that does not unpack to " + std::to_string(values.size() * sizeof(T)) + " bytes", "the array's bytes", "a damaged file");
+    fields.problem("data", "data that does not unpack to " + std::to_string(values.size() * sizeof(T)) + " bytes", "the array's bytes",
+                   "a damaged file");
     return {};
   }
   return values;
 }
 
-#define ATLAS_ARRAY_OF(T)                                                          \
+#define ATLAS_ARRAY_OF(T)                                                            \
   template Json encode_array(std::span<const T>, const std::vector<std::uint64_t>&); \
   template std::vector<T> decode_array(const Json&, const std::vector<std::uint64_t>&, const std::string&, std::vector<Problem>&);
 ATLAS_ARRAY_OF(std::uint8_t)

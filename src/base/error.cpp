@@ -29,8 +29,7 @@ static std::string join(const std::vector<Problem>& problems) {
 
 Error::Error(Problem problem, ErrorKind kind) : Error(std::vector<Problem>{std::move(problem)}, kind) {}
 
-Error::Error(std::vector<Problem> problems, ErrorKind kind)
-    : std::runtime_error(join(problems)), problems_(std::move(problems)), kind_(kind) {}
+Error::Error(std::vector<Problem> problems, ErrorKind kind) : std::runtime_error(join(problems)), problems_(std::move(problems)), kind_(kind) {}
 
 void throw_if_any(std::vector<Problem> problems) {
   if (!problems.empty()) throw Error(std::move(problems));

@@ -25,7 +25,7 @@ static Error system_error(const std::filesystem::path& path, const char* doing) 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw system_error(path, "open");
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(file);
     throw Error(Problem{path.string(), "not a regular file", "a file", ""});
@@ -114,7 +114,8 @@ static std::byte* fill_and_map(int file, const std::filesystem::path& path, std:
   return static_cast<std::byte*>(mapped);
 }
 
-MappedOutput::MappedOutput(std::filesystem::path path, std::string_view head, std::span<const Part> parts) : path_(std::move(path)), size_(head.size()) {
+MappedOutput::MappedOutput(std::filesystem::path path, std::string_view head, std::span<const Part> parts)
+    : path_(std::move(path)), size_(head.size()) {
   for (const Part& part : parts) size_ += part.byte_count;
   const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw system_error(path_, "create");

@@ -34,7 +34,8 @@ void build(const Options& options, const Console& console) {
   if (std::filesystem::is_directory(options.input)) trace.emplace(options.input);
   Counts counts = trace ? count(*trace) : read_counts(options.input);
   Steps steps(console);
-  Atlas atlas = build_atlas(std::move(counts), trace ? &*trace : nullptr, options.reference, options.evidence, [&](const std::string& what) { steps.begin(what); });
+  Atlas atlas = build_atlas(std::move(counts), trace ? &*trace : nullptr, options.reference, options.evidence,
+                            [&](const std::string& what) { steps.begin(what); });
   steps.end();
   if (options.no_text) leave_out_texts(atlas);
   if (!options.reference_out.empty()) write_reference(options.reference_out, atlas);
@@ -59,7 +60,8 @@ void add_build(CLI::App& app, const Console& console) {
   command->add_option("--strong", options->reference.strong_threshold, "specialisation from which an expert is strong")->capture_default_str();
   command->add_option("--top-k", options->reference.top_k, "experts in a topic's set, for the test on held-out prompts")->capture_default_str();
   command->add_option("--permutations", options->evidence.permutations, "relabelings of the null; 0 switches it off")->capture_default_str();
-  command->add_option("--set-permutations", options->evidence.set_permutations, "of them for the test by sets, which costs far more")->capture_default_str();
+  command->add_option("--set-permutations", options->evidence.set_permutations, "of them for the test by sets, which costs far more")
+      ->capture_default_str();
   command->add_option("--control-permutations", options->evidence.control_permutations, "of them for the controls")->capture_default_str();
   command->add_option("--bootstrap", options->evidence.bootstrap, "resamples for the experts' intervals; 0 switches them off")->capture_default_str();
   command->add_option("--pairings", options->evidence.pairings, "random ways of forming the folds, averaged over")->capture_default_str();

@@ -39,7 +39,8 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
     return unit_ == "bytes" ? bytes_text(static_cast<std::uint64_t>(value)) : count_text(static_cast<std::uint64_t>(value)) + " " + unit_;
   };
   const double percent = total > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(total) : 0.0;
-  const std::string line = fmt::format("{}: {:.0f} % of {}, {}/s, {:.0f} s left", what_, percent, amount(static_cast<double>(total)), amount(rate), left);
+  const std::string line =
+      fmt::format("{}: {:.0f} % of {}, {}/s, {:.0f} s left", what_, percent, amount(static_cast<double>(total)), amount(rate), left);
   if (on_terminal_) fmt::print(stderr, "\r\033[K{}", line);
   else fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);

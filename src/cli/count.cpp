@@ -13,7 +13,11 @@ static void report(const Counts& counts, const std::string& out, const Console& 
   for (const Phase phase : counts.phases) phases.push_back(phase_names.at(static_cast<std::size_t>(phase)));
   console.result(fmt::format("{}: {} probes, {} experts seen in {} layers, {} selections\n", out, counts.probe_count(), counts.experts.size(),
                              counts.manifest.layers.size(), count_text(selections)),
-                 {{"out", out}, {"probes", counts.probe_count()}, {"experts_seen", counts.experts.size()}, {"phases", phases}, {"selections", selections}});
+                 {{"out", out},
+                  {"probes", counts.probe_count()},
+                  {"experts_seen", counts.experts.size()},
+                  {"phases", phases},
+                  {"selections", selections}});
 }
 
 void add_count(CLI::App& app, const Console& console) {

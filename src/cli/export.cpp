@@ -23,7 +23,8 @@ void add_export(CLI::App& app, const Console& console) {
   command->callback([options, &console] {
     const Atlas atlas = read_atlas(options->path);
     write_file(options->out, options->form == "web" ? web_export(atlas) : csv_export(atlas));
-    console.result(fmt::format("{}: {} experts\n", options->out, options->form == "web" ? atlas.reference.experts.size() : atlas.counts.experts.size()),
+    console.result(fmt::format("{}: {} experts\n", options->out,
+                               options->form == "web" ? atlas.reference.experts.size() : atlas.counts.experts.size()),
                    {{"out", options->out}, {"as", options->form}});
   });
 }

@@ -25,9 +25,9 @@ void import(const Options& options, const Console& console) {
   const ImportOptions import_options{{options.model_name, "", "", ""}, !options.no_text, options.replace};
   const ImportReport report = import_reference_jsonl(options.input, read_probe_set(options.probes), options.out, import_options,
                                                      [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
-  std::string text = fmt::format("{}: {} runs, {} rows, {} layers, {} selections; {} experts a layer, at most {} a token\n", options.out,
-                                 report.file_count, report.row_count, report.layer_count, count_text(report.selection_count), report.expert_count,
-                                 report.expert_top_k);
+  std::string text =
+      fmt::format("{}: {} runs, {} rows, {} layers, {} selections; {} experts a layer, at most {} a token\n", options.out, report.file_count,
+                  report.row_count, report.layer_count, count_text(report.selection_count), report.expert_count, report.expert_top_k);
   if (report.repeated_count > 0) text += fmt::format("{} records repeat a row of their layer; each has a row of its own\n", report.repeated_count);
   if (report.missing_layer_rows > 0) text += fmt::format("{} rows are missing in some layer\n", report.missing_layer_rows);
   if (!report.missing_runs.empty())

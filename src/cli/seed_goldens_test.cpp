@@ -130,7 +130,8 @@ TEST_P(SeedGolden, gives_the_numbers_or_the_refusal_of_the_reference) {
   }
   ASSERT_EQ(outcome.stage, "");
   for (const char* key : {"runs", "atlas", "validation", "webExperts"})
-    EXPECT_TRUE(outcome.result[key] == expected[key]) << key << ": " << nlohmann::json::diff(expected[key], outcome.result[key]).dump().substr(0, 2000);
+    EXPECT_TRUE(outcome.result[key] == expected[key])
+        << key << ": " << nlohmann::json::diff(expected[key], outcome.result[key]).dump().substr(0, 2000);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryCase, SeedGolden, testing::ValuesIn(case_names()), [](const auto& given) { return given.param; });

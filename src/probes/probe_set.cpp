@@ -54,7 +54,8 @@ Provenance read_provenance(const Json& root, const std::string& where, std::vect
 
 void read_topic_v1(const std::string& topic, const Json& prompts, const std::string& where, ProbeSet& set, std::vector<Problem>& problems) {
   const std::string path = where + ": $.categories[" + in_quotes(topic) + "]";
-  if (!is_topic_name(topic)) problems.push_back({path, "the topic name " + in_quotes(topic), "lower-case letters, digits and _, not starting with _", ""});
+  if (!is_topic_name(topic))
+    problems.push_back({path, "the topic name " + in_quotes(topic), "lower-case letters, digits and _, not starting with _", ""});
   if (!prompts.is_array() || prompts.size() < min_probes_per_topic) {
     const std::string found = prompts.is_array() ? std::to_string(prompts.size()) + " prompts" : json_type_name(prompts);
     problems.push_back({path, found, "a list of at least three prompts", ""});
@@ -151,8 +152,8 @@ void set_topics(ProbeSet& set, const std::string& where, std::vector<Problem>& p
     const auto label = probe.labels.find(set.topic_axis);
     probe.topic = label != probe.labels.end() ? label->second : "";
     if (label != probe.labels.end()) continue;
-    problems.push_back({where + ": $.probes[" + std::to_string(i) + "].labels", "no label " + in_quotes(set.topic_axis),
-                        "a label on the topic axis", ""});
+    problems.push_back(
+        {where + ": $.probes[" + std::to_string(i) + "].labels", "no label " + in_quotes(set.topic_axis), "a label on the topic axis", ""});
   }
   number_runs(set);
   if (set.topics.size() < min_topic_count)

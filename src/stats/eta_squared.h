@@ -25,7 +25,8 @@ Deals reference_set(const Shares& shares, const Relabelings& relabelings, const 
 
 // For each labeling in `of` and each feature of the family: how many of `all` have an eta squared at least as great. Exact: the statistic that
 // is compared is the whole number sum of weight * (topic sum)^2, which neither the order nor the names of topics can change.
-std::vector<std::uint32_t> count_at_least(const Shares& shares, const std::vector<std::uint32_t>& family, const Deals& all, const Deals& of);  // [of.count, family]
+std::vector<std::uint32_t> count_at_least(const Shares& shares, const std::vector<std::uint32_t>& family, const Deals& all,
+                                          const Deals& of);  // [of.count, family]
 
 // Step-down min-P over the family with the reference set `all` (at most 65,535): at_least as above for the true labels. Returns p-values in
 // whole multiples of 1 / all.count. Memory: two bytes for each labeling and feature of a stretch of 2,048 features.

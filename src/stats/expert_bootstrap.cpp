@@ -68,7 +68,8 @@ std::vector<double> mean_specialisation(const Shares& shares, const std::vector<
   return mean;
 }
 
-BootstrapList bootstrap_features(const Shares& shares, const std::vector<std::uint32_t>& features, const ProfileList& observed, const Deals& resamples) {
+BootstrapList bootstrap_features(const Shares& shares, const std::vector<std::uint32_t>& features, const ProfileList& observed,
+                                 const Deals& resamples) {
   BootstrapList list{std::vector<std::array<double, 2>>(features.size()), std::vector<std::array<double, 2>>(features.size()),
                      std::vector<std::uint32_t>(features.size())};
   for_each_block(shares, features, resamples, [&](std::size_t at, std::size_t width, const FeatureBlock& block) {

@@ -35,7 +35,8 @@ struct BootstrapList {
   std::vector<std::uint32_t> stable_count;               // [features], resamples whose top topic is the observed one
 };
 
-BootstrapList bootstrap_features(const Shares& shares, const std::vector<std::uint32_t>& features, const ProfileList& observed, const Deals& resamples);
+BootstrapList bootstrap_features(const Shares& shares, const std::vector<std::uint32_t>& features, const ProfileList& observed,
+                                 const Deals& resamples);
 
 // Only the last of these: what the specialist rule asks of candidates under permuted labels.
 std::vector<std::uint32_t> count_stable(const Shares& shares, const std::vector<std::uint32_t>& features, const std::vector<std::uint32_t>& top_topic,

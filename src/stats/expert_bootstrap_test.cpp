@@ -82,7 +82,8 @@ TEST(MeanSpecialisation, IsTheMeanOverTheDeals) {
   const std::vector<double> mean = mean_specialisation(s.shares, s.features, s.resamples);
   for (std::size_t e = 0; e < 33; e++) {
     double expected = 0;
-    for (std::size_t draw = 0; draw < 20; draw++) expected += naive_profile(s.shares, e, s.resamples.at(draw), s.resamples.topic_begin).specialisation / 20;
+    for (std::size_t draw = 0; draw < 20; draw++)
+      expected += naive_profile(s.shares, e, s.resamples.at(draw), s.resamples.topic_begin).specialisation / 20;
     EXPECT_NEAR(mean[e], expected, 1e-12);
   }
 }

@@ -33,7 +33,8 @@ inline Shares shares_of_counts(const std::vector<std::uint32_t>& sizes, std::uin
 }
 
 // Counts 0 .. 19 of 1 << total_bits; few values, so that statistics tie. The first features prefer a topic by `effect` selections.
-inline Shares random_shares(const std::vector<std::uint32_t>& sizes, std::size_t features, std::uint64_t seed, int total_bits = 12, std::uint32_t effect = 0) {
+inline Shares random_shares(const std::vector<std::uint32_t>& sizes, std::size_t features, std::uint64_t seed, int total_bits = 12,
+                            std::uint32_t effect = 0) {
   Shares shares = empty_shares(sizes, features);
   Random random(seed, 99, 0);
   for (std::size_t run = 0; run < shares.run_count(); run++)

@@ -61,7 +61,8 @@ bool is_stable(std::uint32_t stable, std::size_t draws) { return std::uint64_t{s
 class ExpertTest {
  public:
   ExpertTest(const Shares& shares, const Relabelings& relabelings, const ExpertOptions& options)
-      : shares_(shares), relabelings_(relabelings), options_(options), family_(features_at_floor(shares, options.min_count)), truth_(no_deals(shares)) {
+      : shares_(shares), relabelings_(relabelings), options_(options), family_(features_at_floor(shares, options.min_count)),
+        truth_(no_deals(shares)) {
     add_true_deal(truth_, shares);
   }
 
@@ -70,7 +71,8 @@ class ExpertTest {
     result_.eta_squared = eta_squared(shares_);
     result_.family_size = family_.size();
     for (const std::uint32_t e : family_) result_.in_family[e] = 1;
-    for (const std::uint32_t b : choose_relabelings(relabelings_, options_.rule_relabelings, options_.seed)) add_deal(rule_deals_, relabelings_.at(b));
+    for (const std::uint32_t b : choose_relabelings(relabelings_, options_.rule_relabelings, options_.seed))
+      add_deal(rule_deals_, relabelings_.at(b));
     if (relabelings_.count() > 0) {
       test_family();
       test_min_p();
@@ -127,7 +129,8 @@ class ExpertTest {
     if (chosen.empty()) return;
     const Deals all = reference_set(shares_, relabelings_, chosen);
     const Indices adjusted = step_down_min_p(shares_, family_, all, count_at_least(shares_, family_, all, truth_));
-    for (std::size_t i = 0; i < family_.size(); i++) result_.p_value_min_p[family_[i]] = static_cast<double>(adjusted[i]) / static_cast<double>(all.count);
+    for (std::size_t i = 0; i < family_.size(); i++)
+      result_.p_value_min_p[family_[i]] = static_cast<double>(adjusted[i]) / static_cast<double>(all.count);
   }
 
   void profile_all() {
@@ -150,7 +153,8 @@ class ExpertTest {
 
   void profile_null() {
     Deals deals = no_deals(shares_);
-    for (const std::uint32_t b : choose_relabelings(relabelings_, options_.above_null_relabelings, options_.seed)) add_deal(deals, relabelings_.at(b));
+    for (const std::uint32_t b : choose_relabelings(relabelings_, options_.above_null_relabelings, options_.seed))
+      add_deal(deals, relabelings_.at(b));
     result_.above_null_relabeling_count = deals.count;
     if (deals.count == 0) return;
     const std::vector<double> mean = mean_specialisation(shares_, family_, deals);
@@ -209,11 +213,11 @@ class ExpertTest {
   const Shares& shares_;
   const Relabelings& relabelings_;
   const ExpertOptions& options_;
-  const Indices family_;                      // features that are tested
-  Deals truth_, rule_deals_;                  // the true labels; the relabelings under which rules are counted
+  const Indices family_;                       // features that are tested
+  Deals truth_, rule_deals_;                   // the true labels; the relabelings under which rules are counted
   std::vector<std::vector<double>> q_values_;  // [1 + rule_deals_.count, family]: under the true labels, then under those
-  ProfileList observed_;                      // [family]
-  Indices stable_count_;                      // [family], empty without a bootstrap
+  ProfileList observed_;                       // [family]
+  Indices stable_count_;                       // [family], empty without a bootstrap
   ExpertResult result_;
 };
 

@@ -29,7 +29,9 @@ ExpertOptions small_options() {
 }
 
 // Rows of features with an effect in their first topics and others without.
-Shares planted_shares(const std::vector<std::uint32_t>& sizes, std::size_t features, std::uint64_t seed) { return random_shares(sizes, features, seed, 12, 45); }
+Shares planted_shares(const std::vector<std::uint32_t>& sizes, std::size_t features, std::uint64_t seed) {
+  return random_shares(sizes, features, seed, 12, 45);
+}
 
 Deals deal_of(const Shares& shares, const Labels& labels) {
   Deals deals = no_deals(shares);
@@ -42,8 +44,8 @@ struct NaiveCounts {
   std::size_t specialists = 0, strong = 0;
 };
 
-NaiveCounts naive_rules(const Shares& shares, const std::vector<Labels>& set, const Labels& labels, const ExpertOptions& options, std::uint64_t purpose,
-                        std::uint64_t first_stream) {
+NaiveCounts naive_rules(const Shares& shares, const std::vector<Labels>& set, const Labels& labels, const ExpertOptions& options,
+                        std::uint64_t purpose, std::uint64_t first_stream) {
   const std::size_t features = shares.feature_count;
   std::vector<std::uint32_t> at_least(features);
   for (std::size_t e = 0; e < features; e++) {
@@ -86,7 +88,9 @@ void expect_naive_rules(const Shares& shares, const ExpertOptions& options, std:
   EXPECT_NEAR(*result.strong.null_mean, sum / static_cast<double>(options.rule_relabelings), 1e-12);
 }
 
-TEST(ExpertRules, CountTheSameWholeRuleUnderPermutedLabelsAsAPlainRecomputation) { expect_naive_rules(planted_shares({5, 5, 6}, 12, 1), small_options(), 60); }
+TEST(ExpertRules, CountTheSameWholeRuleUnderPermutedLabelsAsAPlainRecomputation) {
+  expect_naive_rules(planted_shares({5, 5, 6}, 12, 1), small_options(), 60);
+}
 
 TEST(ExpertRules, ResampleCandidatesOfPermutedLabels) {
   // A few relabelings whose ranks are all small numbers of a hundred: with three features a rank of 1 passes q, so the null has candidates.

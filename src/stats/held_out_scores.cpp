@@ -16,8 +16,8 @@ namespace {
 class CosineScorer final : public FoldScorer {
  public:
   CosineScorer(const Gram& gram, std::size_t topic_count)
-      : gram_(gram), topics_(topic_count), run_topic_(gram.run_count * topic_count), topic_topic_(topic_count * topic_count),
-        fold_(topic_topic_), fold_row_(topic_count), inverse_norm_(topic_count) {}
+      : gram_(gram), topics_(topic_count), run_topic_(gram.run_count * topic_count), topic_topic_(topic_count * topic_count), fold_(topic_topic_),
+        fold_row_(topic_count), inverse_norm_(topic_count) {}
 
   void begin_labels(const std::uint16_t*) override { same_members_ = false; }
 
@@ -46,7 +46,8 @@ class CosineScorer final : public FoldScorer {
       const double own_norm = factor * factor * static_cast<double>(gram_.at(run, run)) - 2 * factor * of_all + total;
       const double inverse = own_norm > 0 ? 1 / std::sqrt(own_norm) : 0;
       for (std::size_t c = 0; c < topics_; c++) {
-        const double product = factor * (count * static_cast<double>(with_topic(run, c, held)) - of_all) - count * static_cast<double>(fold_row_[c]) + total;
+        const double product =
+            factor * (count * static_cast<double>(with_topic(run, c, held)) - of_all) - count * static_cast<double>(fold_row_[c]) + total;
         scores[t * topics_ + c] = inverse_norm_[c] > 0 ? product * inverse_norm_[c] * inverse : -2;
       }
     }
@@ -63,8 +64,8 @@ class CosineScorer final : public FoldScorer {
     for (std::size_t c = 0; c < topics_; c++) {
       fold_row_[c] = 0;
       for (std::size_t d = 0; d < topics_; d++) {
-        fold_[c * topics_ + d] = topic_topic_[c * topics_ + d] - run_topic_[held[c] * topics_ + d] - run_topic_[held[d] * topics_ + c] +
-                                 gram_.at(held[c], held[d]);
+        fold_[c * topics_ + d] =
+            topic_topic_[c * topics_ + d] - run_topic_[held[c] * topics_ + d] - run_topic_[held[d] * topics_ + c] + gram_.at(held[c], held[d]);
         fold_row_[c] += fold_[c * topics_ + d];
       }
       fold_total_ += fold_row_[c];
@@ -79,14 +80,14 @@ class CosineScorer final : public FoldScorer {
 
   const Gram& gram_;
   std::size_t topics_;
-  std::size_t training_ = 0;              // training runs a topic
+  std::size_t training_ = 0;  // training runs a topic
   bool same_members_ = false;
   std::vector<std::int64_t> run_topic_;    // [run, topic]: inner product of a run with the sum of the draw's runs of a topic
   std::vector<std::int64_t> topic_topic_;  // [topic, topic]: of the sums of two topics' runs
   std::vector<std::int64_t> fold_;         // [topic, topic], without the held-out runs
   std::vector<std::int64_t> fold_row_;     // [topic], sum of a row of fold_
   std::int64_t fold_total_ = 0;
-  std::vector<double> inverse_norm_;       // [topic], 0 where the topic's mean is the mean of all
+  std::vector<double> inverse_norm_;  // [topic], 0 where the topic's mean is the mean of all
 };
 
 class SetScorer final : public FoldScorer {
@@ -156,12 +157,12 @@ class SetScorer final : public FoldScorer {
 
   const Shares& shares_;
   std::uint64_t min_count_;
-  std::vector<TopSet> sets_;                  // [topic]
+  std::vector<TopSet> sets_;  // [topic]
   bool same_members_ = false;
-  std::vector<std::int64_t> topic_sum_;       // [topic, feature], unit 1 / share_one, over the draw's runs
-  std::vector<std::uint64_t> selection_sum_;  // [feature], over the draw's runs
+  std::vector<std::int64_t> topic_sum_;        // [topic, feature], unit 1 / share_one, over the draw's runs
+  std::vector<std::uint64_t> selection_sum_;   // [feature], over the draw's runs
   std::vector<double> fold_share_, fold_sum_;  // [topic, feature] and [feature], without the held-out runs
-  std::vector<std::uint64_t> totals_;         // [run]
+  std::vector<std::uint64_t> totals_;          // [run]
 };
 
 class NumberScorer final : public FoldScorer {

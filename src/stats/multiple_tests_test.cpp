@@ -45,7 +45,8 @@ TEST(NeededAtSmallestP, IsTheFewestTestsThereThatBenjaminiHochbergFinds) {
       for (std::size_t k = 1; k <= tests; k++) {
         std::vector<std::uint32_t> at_least(tests, static_cast<std::uint32_t>(denominator));
         std::fill(at_least.begin(), at_least.begin() + static_cast<std::ptrdiff_t>(k), 1);
-        EXPECT_EQ(benjamini_hochberg(at_least, denominator)[0] <= 0.05, k >= needed) << tests << " tests of 1/" << denominator << ", " << k << " there";
+        EXPECT_EQ(benjamini_hochberg(at_least, denominator)[0] <= 0.05, k >= needed)
+            << tests << " tests of 1/" << denominator << ", " << k << " there";
       }
     }
 }

@@ -14,7 +14,7 @@ enum class ShareBasis { selections, router_weights };
 // The shares and which columns of the counts they are.
 struct PhaseShares {
   Shares shares;
-  std::vector<std::size_t> expert;          // [feature_count], index into counts.experts; those of layers complete for all prompts
+  std::vector<std::size_t> expert;             // [feature_count], index into counts.experts; those of layers complete for all prompts
   std::vector<std::uint32_t> layers_left_out;  // layers that lack rows of some prompt in use
   std::vector<std::uint32_t> probes_left_out;  // prompts without selections in this phase
 };

@@ -42,8 +42,8 @@ class Random {
 
 // One number a use, so that no two parts of the analysis share draws.
 namespace random_purpose {
-inline constexpr std::uint64_t relabel = 1, pairing = 2, accuracy_interval = 3, bootstrap = 4, split_half = 5, permuted_bootstrap = 6, token_shuffle = 7,
-                               subsample = 8;
+inline constexpr std::uint64_t relabel = 1, pairing = 2, accuracy_interval = 3, bootstrap = 4, split_half = 5, permuted_bootstrap = 6,
+                               token_shuffle = 7, subsample = 8;
 }
 
 }  // namespace atlas

@@ -33,10 +33,10 @@ struct ReferenceRun {
 using PromptCounts = std::map<std::string, std::uint32_t>;
 
 struct ReferenceOptions {
-  double min_count = 30;         // floor: selections of an expert over all runs
-  double min_runs = 2;           // floor: runs of its top topic in which an expert fires
+  double min_count = 30;          // floor: selections of an expert over all runs
+  double min_runs = 2;            // floor: runs of its top topic in which an expert fires
   double strong_threshold = 0.5;  // specialisation, after rounding, from which an expert is strong
-  double top_k = 200;            // experts in a topic's set (validation)
+  double top_k = 200;             // experts in a topic's set (validation)
 };
 
 enum class ExpertStatus : std::uint8_t { kept = 0, sparse = 1, unreplicated = 2 };
@@ -45,11 +45,11 @@ enum class ExpertStatus : std::uint8_t { kept = 0, sparse = 1, unreplicated = 2 
 struct ReferenceExpert {
   std::uint64_t layer = 0;
   std::uint64_t expert = 0;
-  std::uint64_t total = 0;      // selections over all runs
+  std::uint64_t total = 0;  // selections over all runs
   ExpertStatus status = ExpertStatus::kept;
-  std::uint32_t top_topic = 0;  // index into topics
-  double specialisation = 0;    // 1 - H(affinity) / ln(topic_count), in [0, 1]
-  double top_lift = 0;          // affinity of the top topic * topic_count
+  std::uint32_t top_topic = 0;   // index into topics
+  double specialisation = 0;     // 1 - H(affinity) / ln(topic_count), in [0, 1]
+  double top_lift = 0;           // affinity of the top topic * topic_count
   std::uint32_t fired_runs = 0;  // runs of the top topic with at least one selection
   std::uint32_t total_runs = 0;  // runs of the top topic
   std::vector<double> affinity;  // [topic_count]: mean share in each topic / sum of them; sums to 1 before rounding
@@ -76,19 +76,19 @@ struct ReferenceAtlas {
 struct ReferenceTrial {
   std::string topic;
   std::uint64_t prompt_index = 0;
-  std::uint32_t predicted = 0;   // index into topics
+  std::uint32_t predicted = 0;  // index into topics
   bool correct = false;
-  double own_share = 0;          // rounded, as are the next two
+  double own_share = 0;  // rounded, as are the next two
   double best_other_share = 0;
-  std::vector<double> scores;    // [topic_count]: share of the prompt's selections that fall into the topic's set
+  std::vector<double> scores;  // [topic_count]: share of the prompt's selections that fall into the topic's set
 };
 
 struct ReferenceValidation {
   std::vector<std::string> topics;
   std::uint64_t top_k = 0;
   std::uint64_t hits = 0;
-  double accuracy = 0;  // rounded
-  double chance = 0;    // 1 / topic_count, rounded
+  double accuracy = 0;                 // rounded
+  double chance = 0;                   // 1 / topic_count, rounded
   std::vector<ReferenceTrial> trials;  // by topic in the Unicode root collation's order, then prompt index
 };
 
@@ -110,7 +110,7 @@ std::string reference_run_id(const std::string& topic, double prompt_index);
 std::vector<ReferenceRun> reference_runs(const Counts& counts);
 PromptCounts prompt_counts(const ProbeSet& probe_set);
 
-double round_half_up(double value, int digits = 6);  // Math.round(value * 10^digits) / 10^digits
+double round_half_up(double value, int digits = 6);                // Math.round(value * 10^digits) / 10^digits
 bool topic_before(std::string_view left, std::string_view right);  // the order of trials: '_' < digits < letters, the shorter first
 
 }  // namespace atlas

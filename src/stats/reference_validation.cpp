@@ -91,8 +91,8 @@ class Folds {
   const RunMatrix& matrix_;
   const std::vector<double>& shares_;
   const std::vector<double>& held_out_rows_;
-  std::vector<double> own_, sum_;      // [expert_count]
-  std::vector<TopSet> sets_;         // [topic_count]
+  std::vector<double> own_, sum_;  // [expert_count]
+  std::vector<TopSet> sets_;       // [topic_count]
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ void check_each(const PromptCounts& prompt_counts, const std::vector<ReferenceRu
   for (const ReferenceRun& run : runs) {
     const std::string id = reference_run_id(run.topic, run.prompt_index);
     const auto topic = prompt_counts.find(run.topic);
-    if (topic == prompt_counts.end() || run.prompt_index >= topic->second) refuse("run " + id, "a run that the probe set lacks", "one of its prompts");
+    if (topic == prompt_counts.end() || run.prompt_index >= topic->second)
+      refuse("run " + id, "a run that the probe set lacks", "one of its prompts");
     if (seen.contains(id)) refuse("run " + id, "the same run twice", "each run once");
     check_counts(run, id);
     seen.insert(id);

@@ -10,7 +10,7 @@ namespace atlas {
 // value = 2^exponent * m with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh(z) with z = (m - 1) / (m + 1), |z| < 0.1716, by its series in z^2.
 double portable_log(double value) {
   constexpr std::uint64_t mantissa_bits = (std::uint64_t{1} << 52) - 1;
-  constexpr std::uint64_t root_half = 0x3FE6A09E667F3BCDULL;  // the bits of sqrt(1/2)
+  constexpr std::uint64_t root_half = 0x3FE6A09E667F3BCDULL;                       // the bits of sqrt(1/2)
   constexpr double ln2_high = 0x1.62E42FEFA38p-1, ln2_low = 0x1.EF35793C7673p-45;  // their sum is ln 2 to 90 bits; exponent * ln2_high is exact
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const std::uint64_t above = bits - root_half;

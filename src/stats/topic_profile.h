@@ -17,7 +17,7 @@ namespace atlas {
 //   top_topic       the first of those with the greatest p, compared as whole numbers.
 // A feature without any share has no p: total is 0, specialisation 0, lift 1.
 struct TopicProfile {
-  std::array<double, block_width> total{};           // sum of mean shares, in the block's units
+  std::array<double, block_width> total{};  // sum of mean shares, in the block's units
   std::array<double, block_width> specialisation{};
   std::array<double, block_width> lift{};
   std::array<std::uint32_t, block_width> top_topic{};

@@ -33,14 +33,16 @@ void add_true_deal(Deals& deals, const Shares& shares) {
   add_deal(deals, labels.data());
 }
 
-Deals bootstrap_deals(const Deals& deals, std::size_t deal, std::size_t draws, std::uint64_t seed, std::uint64_t purpose, std::uint64_t first_stream) {
+Deals bootstrap_deals(const Deals& deals, std::size_t deal, std::size_t draws, std::uint64_t seed, std::uint64_t purpose,
+                      std::uint64_t first_stream) {
   Deals result{draws, deals.run_count, deals.topic_begin, std::vector<std::uint32_t>(draws * deals.run_count)};
   const std::uint32_t* members = deals.at(deal);
   for (std::size_t draw = 0; draw < draws; draw++) {
     Random random(seed, purpose, first_stream + draw);
     std::uint32_t* runs = result.runs.data() + draw * deals.run_count;
     for (std::size_t c = 0; c < deals.topic_count(); c++)
-      for (std::uint32_t i = deals.topic_begin[c]; i < deals.topic_begin[c + 1]; i++) runs[i] = members[deals.topic_begin[c] + random.below(deals.size(c))];
+      for (std::uint32_t i = deals.topic_begin[c]; i < deals.topic_begin[c + 1]; i++)
+        runs[i] = members[deals.topic_begin[c] + random.below(deals.size(c))];
   }
   return result;
 }
@@ -137,7 +139,8 @@ void add_squares(const Lanes* sums, const std::vector<std::uint32_t>& weights, s
   for (std::size_t c = 0; c < weights.size(); c++) {
     const std::uint32_t weight = weights[c];
     for (std::size_t lane = 0; lane < block_width && weight == 1; lane++) statistic[lane] += std::uint64_t{sums[c].at[lane]} * sums[c].at[lane];
-    for (std::size_t lane = 0; lane < block_width && weight != 1; lane++) statistic[lane] += std::uint64_t{sums[c].at[lane]} * sums[c].at[lane] * weight;
+    for (std::size_t lane = 0; lane < block_width && weight != 1; lane++)
+      statistic[lane] += std::uint64_t{sums[c].at[lane]} * sums[c].at[lane] * weight;
   }
 }
 

@@ -32,8 +32,8 @@ struct Deals {
   const std::uint32_t* at(std::size_t deal) const { return runs.data() + deal * run_count; }
 };
 
-Deals no_deals(const Shares& shares);                                     // none yet
-void add_deal(Deals& deals, const std::uint16_t* labels);                 // labels: [run_count]
+Deals no_deals(const Shares& shares);                      // none yet
+void add_deal(Deals& deals, const std::uint16_t* labels);  // labels: [run_count]
 void add_true_deal(Deals& deals, const Shares& shares);
 // Resamples runs within the topics of one deal, with replacement; the streams are those of `purpose` from first_stream on.
 Deals bootstrap_deals(const Deals& deals, std::size_t deal, std::size_t draws, std::uint64_t seed, std::uint64_t purpose, std::uint64_t first_stream);

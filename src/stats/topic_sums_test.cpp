@@ -23,7 +23,8 @@ TEST(TopicSums, AreTheSumsOfEachTopicsRunsForEveryRelabeling) {
     add_up(block, deals, b, sums.data());
     for (std::size_t lane = 0; lane < block_width; lane++) {
       std::uint64_t expected[3] = {};
-      for (std::size_t run = 0; run < 10 && lane < 3; run++) expected[relabelings.at(b)[run]] += static_cast<std::uint64_t>(shares.row(run)[features[lane]]);
+      for (std::size_t run = 0; run < 10 && lane < 3; run++)
+        expected[relabelings.at(b)[run]] += static_cast<std::uint64_t>(shares.row(run)[features[lane]]);
       for (std::size_t c = 0; c < 3; c++) EXPECT_EQ(sums[c].at[lane], expected[c]);
     }
   }

@@ -27,9 +27,7 @@ struct Counts {
   std::vector<float> router_weight_sum;   // alike, or empty where weights are unknown
 
   std::size_t probe_count() const { return manifest.probes.size(); }
-  std::size_t at(std::size_t probe, std::size_t phase, std::size_t expert) const {
-    return (probe * phases.size() + phase) * experts.size() + expert;
-  }
+  std::size_t at(std::size_t probe, std::size_t phase, std::size_t expert) const { return (probe * phases.size() + phase) * experts.size() + expert; }
 };
 
 // Counts a whole trace, a layer at a time, so memory is the result's and one layer's. Every id is checked on the way: throws Error if one is

@@ -101,8 +101,8 @@ struct Source {
 bool same_probe_set(const std::vector<Counts>& parts) {
   const Json& first = parts.front().manifest.probe_set;
   return first.contains("sha256") && std::all_of(parts.begin(), parts.end(), [&](const Counts& part) {
-    return part.manifest.probe_set.contains("sha256") && part.manifest.probe_set["sha256"] == first["sha256"];
-  });
+           return part.manifest.probe_set.contains("sha256") && part.manifest.probe_set["sha256"] == first["sha256"];
+         });
 }
 
 std::vector<Source> sources_of(const std::vector<Counts>& parts) {
@@ -118,7 +118,8 @@ std::vector<Source> sources_of(const std::vector<Counts>& parts) {
         with_rows++;
       }
       if (with_rows > 1)
-        problems.push_back({"probe " + parts.front().manifest.probes[p].id, "rows in " + std::to_string(with_rows) + " parts", "in one", "a part given twice"});
+        problems.push_back(
+            {"probe " + parts.front().manifest.probes[p].id, "rows in " + std::to_string(with_rows) + " parts", "in one", "a part given twice"});
     }
   } else {
     std::set<std::string> ids;

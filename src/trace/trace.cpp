@@ -34,8 +34,7 @@ static void check_token_table(const Trace& trace, const std::string& where) {
       const std::string at = where + ", row " + std::to_string(row);
       if (trace.probe_index()[row] != static_cast<std::int32_t>(p))
         problems.push_back({at, "probe " + std::to_string(trace.probe_index()[row]), std::to_string(p) + ", as the manifest says", ""});
-      else if (trace.phase()[row] >= phase_count)
-        problems.push_back({at, "phase " + std::to_string(trace.phase()[row]), "0 to 4", ""});
+      else if (trace.phase()[row] >= phase_count) problems.push_back({at, "phase " + std::to_string(trace.phase()[row]), "0 to 4", ""});
       else token_count.at(trace.phase()[row])++;
     }
     if (problems.empty() && token_count != probes[p].token_count)
@@ -47,12 +46,12 @@ static void check_token_table(const Trace& trace, const std::string& where) {
 static TraceManifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "manifest.json";
   std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) throw Error(Problem{folder.string(), "no folder", "a trace, which is a folder NAME.trace", ""});
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw Error(Problem{folder.string(), "no folder", "a trace, which is a folder NAME.trace", ""});
   return manifest_from_json(read_json_file(path.string()), path.string());
 }
 
-Trace::Trace(const std::filesystem::path& folder)
-    : folder_(folder), manifest_(read_manifest(folder)), tokens_(folder / "tokens.safetensors") {
+Trace::Trace(const std::filesystem::path& folder) : folder_(folder), manifest_(read_manifest(folder)), tokens_(folder / "tokens.safetensors") {
   const std::string where = (folder / "tokens.safetensors").string();
   const std::vector<std::uint64_t> shape{manifest_.row_count()};
   probe_index_ = elements<std::int32_t>(tokens_.expect("probe_index", Dtype::i32, shape), where);
@@ -89,8 +88,7 @@ LayerView Trace::layer(std::size_t index, SafetensorsFile& file) const {
   if (manifest_.has_router_weights) view.router_weights = elements<float>(file.expect("router_weights", Dtype::f32, slots), where);
   view.selection_margin = floats("selection_margin", rows);
   view.expert_output_norm = floats("expert_output_norm", slots);
-  if (file.find("selected_count") != nullptr)
-    view.selected_count = elements<std::uint8_t>(file.expect("selected_count", Dtype::u8, rows), where);
+  if (file.find("selected_count") != nullptr) view.selected_count = elements<std::uint8_t>(file.expect("selected_count", Dtype::u8, rows), where);
   return view;
 }
 

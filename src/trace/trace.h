@@ -51,8 +51,8 @@ struct TraceManifest {
   TraceModel model;
   std::string engine_name;
   std::string engine_version;
-  Json settings = Json::object();  // template arguments, decoding, whatever else decides the routes
-  Json probe_set = Json::object();  // {sha256, schema_version, topic_axis, provenance, texts?}; see describe_probe_set
+  Json settings = Json::object();     // template arguments, decoding, whatever else decides the routes
+  Json probe_set = Json::object();    // {sha256, schema_version, topic_axis, provenance, texts?}; see describe_probe_set
   std::vector<std::uint32_t> layers;  // absolute indices of the MoE layers, rising
   std::uint32_t expert_count = 0;     // ids are below it
   std::uint32_t expert_top_k = 0;     // ids of a row at most
@@ -75,11 +75,11 @@ struct TokenTable {
 // The routes of one layer, as a writer hands them over.
 struct LayerRoutes {
   std::uint32_t layer = 0;
-  std::vector<std::uint32_t> expert_ids;        // [row_count, expert_top_k]; beyond a row's selected_count anything
-  std::vector<float> router_weights;            // [row_count, expert_top_k], or empty
-  std::vector<std::uint8_t> selected_count;     // [row_count], or empty if every row is full
-  std::vector<float> selection_margin;          // [row_count], or empty
-  std::vector<float> expert_output_norm;        // [row_count, expert_top_k], or empty
+  std::vector<std::uint32_t> expert_ids;     // [row_count, expert_top_k]; beyond a row's selected_count anything
+  std::vector<float> router_weights;         // [row_count, expert_top_k], or empty
+  std::vector<std::uint8_t> selected_count;  // [row_count], or empty if every row is full
+  std::vector<float> selection_margin;       // [row_count], or empty
+  std::vector<float> expert_output_norm;     // [row_count, expert_top_k], or empty
 };
 
 // The smallest id type whose all-ones value is no expert: u8 up to 255 experts, u16 up to 65,535, else u32.
@@ -101,11 +101,11 @@ struct LayerView {
   std::uint64_t row_count = 0;
   std::uint32_t expert_top_k = 0;
   Dtype id_dtype = Dtype::u8;
-  std::span<const std::byte> expert_ids;            // [row_count, expert_top_k]
-  std::span<const float> router_weights;            // [row_count, expert_top_k], or empty
-  std::span<const std::uint8_t> selected_count;     // [row_count], or empty if every row is full
-  std::span<const float> selection_margin;          // [row_count], or empty
-  std::span<const float> expert_output_norm;        // [row_count, expert_top_k], or empty
+  std::span<const std::byte> expert_ids;         // [row_count, expert_top_k]
+  std::span<const float> router_weights;         // [row_count, expert_top_k], or empty
+  std::span<const std::uint8_t> selected_count;  // [row_count], or empty if every row is full
+  std::span<const float> selection_margin;       // [row_count], or empty
+  std::span<const float> expert_output_norm;     // [row_count, expert_top_k], or empty
 
   std::uint32_t expert_id(std::uint64_t row, std::uint32_t slot) const;  // any type; for code that is not hot
   std::uint32_t selected(std::uint64_t row) const { return selected_count.empty() ? expert_top_k : selected_count[row]; }
@@ -140,7 +140,7 @@ void check_layer_ids(const Trace& trace, const LayerView& layer);
 
 // The probe set's prompt and answer as kept in the manifest; empty where texts were left out.
 struct ProbeTexts {
-  std::vector<std::string> prompts;                // [probe], or empty
+  std::vector<std::string> prompts;                 // [probe], or empty
   std::vector<std::optional<std::string>> answers;  // [probe], or empty
 };
 ProbeTexts texts_of(const TraceManifest& manifest);
