@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/encoded_array.h"
+
 namespace atlas {
 
 namespace {
@@ -47,8 +49,9 @@ std::size_t topic_index(const Atlas& atlas, const std::string& topic) {
 }
 
 std::string model_line(const TraceManifest& manifest) {
-  std::string layers = manifest.layers.empty() ? "no layers"
-                                               : fmt::format("{} MoE layers ({} to {})", manifest.layers.size(), manifest.layers.front(), manifest.layers.back());
+  std::string layers = manifest.layers.empty()
+                           ? "no layers"
+                           : fmt::format("{} MoE layers ({} to {})", manifest.layers.size(), manifest.layers.front(), manifest.layers.back());
   return fmt::format("{} through {}: {} of {} experts a token, {}", manifest.model.name.empty() ? "a model" : manifest.model.name,
                      manifest.engine_name, manifest.expert_top_k, manifest.expert_count, layers);
 }
@@ -57,9 +60,12 @@ std::string model_line(const TraceManifest& manifest) {
 
 const char* status_name(ExpertStatus status) {
   switch (status) {
-    case ExpertStatus::kept: return "kept";
-    case ExpertStatus::sparse: return "sparse";
-    default: return "unreplicated";
+    case ExpertStatus::kept:
+      return "kept";
+    case ExpertStatus::sparse:
+      return "sparse";
+    default:
+      return "unreplicated";
   }
 }
 
@@ -98,8 +104,8 @@ std::string rule_text(const Json& experts, const std::string& rule) {
 std::string experts_text(const Json& phase) {
   if (!phase.contains("experts") || phase["experts"].contains("not_computed")) return "";
   const Json& experts = phase["experts"];
-  return fmt::format("Specialists that survive the tests: {} of {} experts tested; strong by the reference's rule: {}\n", rule_text(experts, "specialist"),
-                     experts.value("family_count", 0), rule_text(experts, "strong"));
+  return fmt::format("Specialists that survive the tests: {} of {} experts tested; strong by the reference's rule: {}\n",
+                     rule_text(experts, "specialist"), experts.value("family_count", 0), rule_text(experts, "strong"));
 }
 
 std::string controls_text(const Json& phase) {
@@ -121,8 +127,8 @@ std::string controls_text(const Json& phase) {
 std::string evidence_text(const Atlas& atlas) {
   const Json* all = atlas.phase_evidence("all");
   if (all == nullptr || !all->contains("held_out")) return "";
-  return fmt::format("By top-{} sets instead of cosine: {}\n", atlas.validation.top_k, accuracy_text((*all)["held_out"]["set"])) + experts_text(*all) +
-         controls_text(*all);
+  return fmt::format("By top-{} sets instead of cosine: {}\n", atlas.validation.top_k, accuracy_text((*all)["held_out"]["set"])) +
+         experts_text(*all) + controls_text(*all);
 }
 
 }  // namespace
@@ -137,24 +143,54 @@ std::string summary_text(const Atlas& atlas) {
   text += "Reference mode:\n";
   text += fmt::format("  routed mostly for one topic (specialisation >= {}): {} of {} experts ({:.1f} %)\n", atlas.reference.options.strong_threshold,
                       summary.strong_specialists, summary.experts_kept, 100 * summary.strong_specialist_rate);
-  text += fmt::format("  leave-one-prompt-out by top-{} sets: {} of {} right = {:.3f}; chance {:.3f}\n", validation.top_k,
-                      validation.hits, validation.trials.size(), validation.accuracy, validation.chance);
+  text += fmt::format("  leave-one-prompt-out by top-{} sets: {} of {} right = {:.3f}; chance {:.3f}\n", validation.top_k, validation.hits,
+                      validation.trials.size(), validation.accuracy, validation.chance);
   return text;
 }
 
+// By topic, from the evidence over all tokens: accuracy on held-out prompts, and specialists. Empty where it was not computed.
+struct TopicEvidence {
+  std::vector<double> accuracy;            // [topic_count], or empty
+  std::vector<std::uint32_t> specialists;  // [topic_count], or empty
+};
+
+static TopicEvidence evidence_by_topic(const Atlas& atlas) {
+  TopicEvidence result;
+  const Json* all = atlas.phase_evidence("all");
+  if (all == nullptr || !all->contains("held_out")) return result;
+  const Json& cosine = (*all)["held_out"]["cosine"];
+  if (cosine.contains("confusion") && cosine["confusion"].size() == atlas.topics.size())
+    for (std::size_t c = 0; c < atlas.topics.size(); c++) result.accuracy.push_back(cosine["confusion"][c].at(c).get<double>());
+  const Json& experts = (*all)["experts"];
+  if (experts.contains("specialist")) {
+    std::vector<Problem> problems;
+    const std::uint64_t count = experts.value("count", std::uint64_t{0});
+    const auto chosen = decode_array<std::uint8_t>(experts["specialist"], {count}, "evidence", problems);
+    const auto topic = decode_array<std::uint32_t>(experts["top_topic"], {count}, "evidence", problems);
+    throw_if_any(std::move(problems));
+    result.specialists.resize(atlas.topics.size());
+    for (std::size_t e = 0; e < count; e++)
+      if (chosen[e] != 0) result.specialists.at(topic[e])++;
+  }
+  return result;
+}
+
 std::string topics_text(const Atlas& atlas) {
-  std::string text = fmt::format("\n{:<20} {:>9} {:>7}  {}\n", "topic", "unseen", "strong", "strongest experts (layer:expert, specialisation)");
+  const TopicEvidence evidence = evidence_by_topic(atlas);
+  std::string text = fmt::format("\n{:<20} {:>8} {:>12} {:>7}  {}\n", "topic", "unseen", "specialists", "strong",
+                                 "strongest experts (layer:expert, specialisation)");
   for (std::size_t c = 0; c < atlas.topics.size(); c++) {
-    const TopicHits hits = hits_of(atlas, atlas.topics[c]);
     std::string experts;
     std::size_t shown = 0;
     for (const ReferenceExpert* expert : experts_of(atlas, c)) {
       if (shown++ == 4) break;
       experts += fmt::format("{}{} {:.2f}", experts.empty() ? "" : "   ", expert_name(*expert), expert->specialisation);
     }
-    text += fmt::format("{:<20} {:>4} of {:<2} {:>6}  {}\n", atlas.topics[c], hits.hits, hits.trials, strong_count(atlas, c), experts);
+    const std::string unseen = evidence.accuracy.empty() ? "-" : fmt::format("{:.0f} %", 100 * evidence.accuracy[c]);
+    const std::string specialists = evidence.specialists.empty() ? "-" : std::to_string(evidence.specialists[c]);
+    text += fmt::format("{:<20} {:>8} {:>12} {:>7}  {}\n", atlas.topics[c], unseen, specialists, strong_count(atlas, c), experts);
   }
-  return text;
+  return text + "unseen: held-out prompts recognised; specialists: experts that survive every test; strong: by the reference's rule alone\n";
 }
 
 // The tests' numbers by phase, without their long lists.
