@@ -122,6 +122,9 @@ setup_torch() {
     step "Fetching the CUDA libraries of torch (2.6 GB) into $torch_folder" with_lock fetch_cuda
   fi
   torch_dir=${ATLAS_TORCH_DIR:-$torch_folder/torch}
+  # Where CMakeLists.txt looks when it is told nothing, so that `cmake --preset release` alone finds it.
+  mkdir -p "$root/build"
+  [ -e "$root/build/torch" ] || ln -sfn "$(dirname "$torch_dir")" "$root/build/torch"
 }
 
 # Another clone may have fetched it while this one waited for the lock.
