@@ -42,3 +42,13 @@ function(atlas_version)
   target_include_directories(atlas_version PUBLIC ${CMAKE_SOURCE_DIR}/src)
   add_dependencies(atlas_version write_version)
 endfunction()
+
+# The page's template, viewer/dist/page.html, in a source of its own. It is committed: the build needs no Node.
+function(atlas_page_template target)
+  set(file ${CMAKE_BINARY_DIR}/generated/page_template.cpp)
+  set(template ${CMAKE_SOURCE_DIR}/viewer/dist/page.html)
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${file} -DSOURCE=${template} -P ${CMAKE_SOURCE_DIR}/cmake/page.cmake
+    DEPENDS ${template} ${CMAKE_SOURCE_DIR}/cmake/page.cmake)
+  target_sources(${target} PRIVATE ${file})
+endfunction()

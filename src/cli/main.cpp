@@ -1,6 +1,8 @@
 // The command line: lists the commands, turns an Error into one clear message and an exit code.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/version.h"
@@ -58,6 +60,7 @@ int main(int argc, char** argv) {
   add_build(app, console);
   add_show(app, console);
   add_export(app, console);
+  add_page(app, console);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {
@@ -67,6 +70,9 @@ int main(int argc, char** argv) {
     return exit_usage;
   } catch (const atlas::Error& error) {
     print_error(error, console.json);
+    return exit_refused;
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_error(atlas::Error(atlas::Problem{error.path1().string(), error.code().message(), "", ""}), console.json);
     return exit_refused;
   } catch (const std::exception& error) {
     fmt::print(stderr, "expert-atlas: a bug of ours: {}\n", error.what());
