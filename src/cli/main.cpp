@@ -19,21 +19,22 @@ constexpr const char* description =
     "Example: expert-atlas capture --model MODEL --probes probes.json --out my.trace &&\n"
     "         expert-atlas build my.trace --out atlas.json && expert-atlas show atlas.json";
 
-constexpr const char* footer =
-    "Exit codes: 0 done; 1 the input was refused (the message says where and why); 2 wrong usage; 3 a bug of ours.";
+constexpr const char* footer = "Exit codes: 0 done; 1 the input was refused (the message says where and why); 2 wrong usage; 3 a bug of ours.";
 
 void print_error(const atlas::Error& error, bool as_json) {
   if (as_json) {
     atlas::Json problems = atlas::Json::array();
     for (const atlas::Problem& problem : error.problems())
-      problems.push_back({{"where", problem.where}, {"found", problem.found}, {"expected", problem.expected}, {"likely_cause", problem.likely_cause}});
+      problems.push_back(
+          {{"where", problem.where}, {"found", problem.found}, {"expected", problem.expected}, {"likely_cause", problem.likely_cause}});
     fmt::print(stderr, "{}\n", atlas::Json{{"error", problems}}.dump(1, ' ', false, atlas::Json::error_handler_t::replace));
     return;
   }
   constexpr std::size_t most_shown = 20;
   for (std::size_t i = 0; i < error.problems().size() && i < most_shown; i++)
     fmt::print(stderr, "expert-atlas: {}\n", atlas::to_string(error.problems()[i]));
-  if (error.problems().size() > most_shown) fmt::print(stderr, "expert-atlas: and {} more problems (--json lists all)\n", error.problems().size() - most_shown);
+  if (error.problems().size() > most_shown)
+    fmt::print(stderr, "expert-atlas: and {} more problems (--json lists all)\n", error.problems().size() - most_shown);
 }
 
 }  // namespace
