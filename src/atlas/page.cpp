@@ -16,8 +16,14 @@ constexpr std::string_view place = "<script type=\"application/json\" id=\"atlas
 constexpr std::string_view marker = "\"EXPERT_ATLAS_JSON\"";
 
 // Columns that only charts show: four digits do.
-constexpr std::array drawn_only{"router_weight_affinity", "specialisation_interval_95", "lift_interval_95", "eta_squared",
-                                "specialisation_above_null", "null_accuracies", "token_matched", "unmatched"};
+constexpr std::array drawn_only{"router_weight_affinity",
+                                "specialisation_interval_95",
+                                "lift_interval_95",
+                                "eta_squared",
+                                "specialisation_above_null",
+                                "null_accuracies",
+                                "token_matched",
+                                "unmatched"};
 
 bool is_encoded_array(const Json& json) { return json.is_object() && json.contains("encoding") && json.contains("dtype") && json.contains("shape"); }
 

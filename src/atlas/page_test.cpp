@@ -55,8 +55,10 @@ TEST(Page, keeps_whole_numbers_exactly_in_the_smallest_type) {
   const std::vector<std::uint32_t> small{0, 255}, middle{7, 65535}, large{1, 65536};
   const std::vector<std::uint64_t> total{5, 4'000'000'000}, beyond{1, 5'000'000'000};
   Json atlas;
-  atlas["experts"] = {{"small", encode_array<std::uint32_t>(small, {2})}, {"middle", encode_array<std::uint32_t>(middle, {1, 2})},
-                      {"large", encode_array<std::uint32_t>(large, {2})}, {"total", encode_array<std::uint64_t>(total, {2})},
+  atlas["experts"] = {{"small", encode_array<std::uint32_t>(small, {2})},
+                      {"middle", encode_array<std::uint32_t>(middle, {1, 2})},
+                      {"large", encode_array<std::uint32_t>(large, {2})},
+                      {"total", encode_array<std::uint64_t>(total, {2})},
                       {"beyond", encode_array<std::uint64_t>(beyond, {2})}};
   const Json compact = compact_for_page(atlas)["experts"];
   EXPECT_EQ(decoded<std::uint8_t>(compact["small"], {2}), (std::vector<std::uint8_t>{0, 255}));
