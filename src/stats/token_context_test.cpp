@@ -61,6 +61,32 @@ TEST(TokenContext, test_is_at_chance_for_words_alone_and_finds_context_on_simula
   EXPECT_LT(residuals, 0.15);  // why match_tokens() is not tested this way
 }
 
+// The table of docs/statistics_controls.md, too long for every run: core_tests --gtest_also_run_disabled_tests --gtest_filter=*error_rates*
+// --gtest_output=xml:rates.xml.
+TEST(TokenContext, DISABLED_error_rates_that_the_docs_print) {
+  const std::vector<Simulation> cases{{0, 0, 0}, {1, 0, 0}, {0, 0, 0.7}, {1, 0, 0.7}, {2, 0, 0.7}, {1, 0.2, 0.7}, {1, 0.4, 0.7}};
+  constexpr unsigned sets = 400;
+  for (std::size_t i = 0; i < cases.size(); i++) {
+    std::vector<double> accuracy(3), rejected(3);  // shares, leave-one-out residuals, this
+    for (unsigned seed = 0; seed < sets; seed++) {
+      const TestTrace test = simulated_trace(cases[i], 1000 + seed);
+      const PhaseShares shares = phase_shares(test.counts(), std::nullopt);
+      const Relabelings relabelings = make_relabelings(shares.shares.topic, 3, 199, seed);
+      const Shares residuals = match_tokens(test.trace(), test.counts(), shares, std::nullopt).shares, context = context_of(test, 12).shares;
+      const std::vector<const Shares*> tested{&shares.shares, &residuals, &context};
+      for (std::size_t k = 0; k < 3; k++) {
+        const HeldOutResult result = test_cosine(*tested[k], relabelings, {.pairings = 5, .interval_draws = 0});
+        accuracy[k] += result.accuracy / sets;
+        rejected[k] += result.p_value <= 0.05 ? 1.0 / sets : 0;
+      }
+    }
+    const char* names[] = {"shares", "residuals", "context"};
+    for (std::size_t k = 0; k < 3; k++)
+      RecordProperty("case_" + std::to_string(i) + "_" + names[k],
+                     std::to_string(accuracy[k]) + " accuracy, " + std::to_string(rejected[k]) + " rejected");
+  }
+}
+
 TEST(TokenContext, does_not_depend_on_the_number_of_threads) {
   const TestTrace test = simulated_trace({.vocabulary = 1, .context = 0.5, .prompt = 0.5}, 3);
   set_thread_count(1);
