@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "atlas/axes_evidence.h"
 #include "base/mapped_file.h"
 #include "base/version.h"
 
@@ -24,6 +25,8 @@ Atlas build_atlas(Counts counts, const Trace* trace, const ReferenceOptions& ref
   evidence.min_runs = static_cast<std::uint32_t>(reference.min_runs);
   evidence.strong_threshold = reference.strong_threshold;
   atlas.evidence = evidence_to_json(gather_evidence(counts, trace, evidence, step));
+  if (step) step("label axes");
+  atlas.evidence.update(axes_to_json(gather_axes(counts, evidence)));
   atlas.counts = std::move(counts);
   atlas.made_by_version = version;
   atlas.made_by_commit = commit;

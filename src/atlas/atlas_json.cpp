@@ -231,8 +231,8 @@ Atlas atlas_from_json(const Json& json, const std::string& where) {
     atlas.made_by_version = made_by->value("version", "");
     atlas.made_by_commit = made_by->value("commit", "");
   }
-  for (const char* key : {"evidence", "evidence_options", "prompt_against_answer"})
-    if (const Json* part = fields.child(key); part != nullptr && part->is_object()) atlas.evidence[key] = *part;
+  for (const char* key : {"evidence", "evidence_options", "prompt_against_answer", "axes", "unseen_topic"})
+    if (const Json* part = fields.child(key); part != nullptr && part->is_structured()) atlas.evidence[key] = *part;
   read_reference(*reference, where, atlas, problems);
   read_experts(*experts, where, atlas, problems);
   throw_if_any(problems);

@@ -82,6 +82,9 @@ Evidence gather_evidence(const Counts& counts, const Trace* trace, const Evidenc
 // The entries of atlas.json that hold it: evidence (by phase), evidence_options, prompt_against_answer.
 Json evidence_to_json(const Evidence& evidence);
 
+// One test's numbers without its lists: accuracy, hits, interval, null; or why there are none.
+Json held_out_json(const HeldOutResult& result);
+
 // "Topics separate: 109 of 112 held-out prompts, null 8 of 112, p = 0.0001" or "No evidence that topics separate: ..."; one sentence.
 std::string verdict_text(const HeldOutResult& result);
 

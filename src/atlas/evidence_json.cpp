@@ -10,10 +10,6 @@
 
 namespace atlas {
 
-namespace {
-
-constexpr double no_value = -2;
-
 Json held_out_json(const HeldOutResult& result) {
   if (!result.not_computed.empty()) return {{"not_computed", result.not_computed}};
   Json json{{"accuracy", result.accuracy},
@@ -31,6 +27,10 @@ Json held_out_json(const HeldOutResult& result) {
   }
   return json;
 }
+
+namespace {
+
+constexpr double no_value = -2;
 
 Json rows_of(const std::vector<double>& values, std::size_t width) {
   Json rows = Json::array();

@@ -56,6 +56,7 @@ void add_import(CLI::App& app, const Console& console);
 void add_count(CLI::App& app, const Console& console);
 void add_merge(CLI::App& app, const Console& console);
 void add_build(CLI::App& app, const Console& console);
+void add_plan(CLI::App& app, const Console& console);
 void add_show(CLI::App& app, const Console& console);
 void add_export(CLI::App& app, const Console& console);
 void add_page(CLI::App& app, const Console& console);

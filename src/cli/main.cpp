@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   add_count(app, console);
   add_merge(app, console);
   add_build(app, console);
+  add_plan(app, console);
   add_show(app, console);
   add_export(app, console);
   add_page(app, console);
