@@ -103,7 +103,7 @@ class Commands(InFolder):
 
     def test_every_command_has_help_with_an_example(self):
         listed = run("--help").stdout
-        for command in ("probes check", "import", "count", "merge", "build", "show", "export"):
+        for command in ("probes check", "import", "count", "merge", "build", "plan", "show", "export", "page"):
             self.assertIn(command.split()[0], listed)
             self.assertIn("Example: expert-atlas " + command, run(*command.split(), "--help").stdout)
 
