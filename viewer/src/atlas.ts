@@ -49,6 +49,11 @@ export interface AtlasFile {
   };
   experts: Experts;
   counts: Counts;
+  /**
+   * each label axis of a crossed probe set as the topics, over all tokens
+   */
+  axes?: AxisEvidence[];
+  unseen_topic?: UnseenTopic;
   [k: string]: unknown;
 }
 /**
@@ -491,5 +496,53 @@ export interface Counts {
    * f32 [P, F, S]: applied router weights, summed; absent where weights are unknown
    */
   router_weight_sum?: EncodedArray;
+  [k: string]: unknown;
+}
+export interface AxisEvidence {
+  axis: string;
+  /**
+   * code-unit order
+   */
+  labels: string[];
+  held_out: HeldOut;
+  /**
+   * this axis tested in levels of another axis on which it was not trained
+   */
+  crossed: {
+    /**
+     * the axis held fixed
+     */
+    other: string;
+    held_out: HeldOut;
+    levels?: string[];
+    /**
+     * levels that lack a topic
+     */
+    levels_left_out?: string[];
+    level_accuracy?: number[];
+    [k: string]: unknown;
+  }[];
+  /**
+   * Shapley value (LMG) of R squared of the shares; in [0, 1]
+   */
+  variance_share?: number;
+  /**
+   * its mean if labels were dealt at random
+   */
+  variance_share_by_chance?: number;
+  variance_not_computed?: string;
+  [k: string]: unknown;
+}
+/**
+ * how often a prompt of a topic that the model never saw gets a known topic's label
+ */
+export interface UnseenTopic {
+  not_computed?: string;
+  wished_rate?: number;
+  false_label_rate?: number;
+  known_label_rate?: number;
+  known_accuracy?: number;
+  separation?: number;
+  topic_false_labels?: number[];
   [k: string]: unknown;
 }
