@@ -45,12 +45,6 @@ double matched_share(const TokenBlocks& tokens) {
   return static_cast<double>(matched) / static_cast<double>(tokens.rows.size());
 }
 
-std::int64_t inner_product(const std::int32_t* left, const std::int32_t* right, std::size_t count) {
-  std::int64_t sum = 0;
-  for (std::size_t e = 0; e < count; e++) sum += static_cast<std::int64_t>(left[e]) * right[e];
-  return sum;
-}
-
 // Sums over draws of the products of runs that the draw parts, and of every run with itself.
 struct Similarity {
   std::vector<double> sum;           // [run_count, run_count]
@@ -60,47 +54,70 @@ struct Similarity {
 
 class SplitDraw {
  public:
-  SplitDraw(const TokenBlocks& tokens, std::vector<std::uint8_t> side)
-      : side_(std::move(side)), tokens_(split_by_side(tokens, side_)), products_(side_.size() * side_.size()) {}
+  SplitDraw(const TokenBlocks& tokens, const std::vector<std::uint8_t>& side) : run_count_(side.size()), tokens_(split_by_side(tokens, side)) {
+    for (std::uint32_t run = 0; run < run_count_; run++) (side[run] == 0 ? first_ : second_).push_back(run);
+    parted_.resize(first_.size() * second_.size());
+    own_.resize(run_count_);
+  }
 
   void add_to(Similarity& similarity, const Trace& trace, const Counts& counts, const PhaseShares& base, const std::vector<LayerColumns>& layers) {
-    totals_ = matched_totals(trace, tokens_, layers, side_.size());
+    totals_ = matched_totals(trace, tokens_, layers, run_count_);
     parallel_for(layers.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; i++) add_layer(read_columns(trace, counts, base, layers[i]), layers[i].count());
     });
-    constexpr double unit = 1.0 / share_one / share_one;
-    for (std::size_t i = 0; i < side_.size(); i++)
-      for (std::size_t j = 0; j < side_.size(); j++) {
-        if (!compared(i, j)) continue;
-        similarity.sum[i * side_.size() + j] += static_cast<double>(products_[std::max(i, j) * side_.size() + std::min(i, j)]) * unit;
-        similarity.draws[i * side_.size() + j]++;
+    const auto add = [&](std::size_t left, std::size_t right, std::int64_t product) {
+      if (totals_[left] == 0 || totals_[right] == 0) return;
+      similarity.sum[left * run_count_ + right] += static_cast<double>(product) * unit;
+      similarity.draws[left * run_count_ + right]++;
+    };
+    for (std::size_t run = 0; run < run_count_; run++) add(run, run, own_[run]);
+    for (std::size_t i = 0; i < first_.size(); i++)
+      for (std::size_t j = 0; j < second_.size(); j++) {
+        add(first_[i], second_[j], parted_[i * second_.size() + j]);
+        add(second_[j], first_[i], parted_[i * second_.size() + j]);
       }
     similarity.coverage += matched_share(tokens_);
   }
 
  private:
-  bool compared(std::size_t i, std::size_t j) const { return totals_[i] > 0 && totals_[j] > 0 && (i == j || side_[i] != side_[j]); }
+  static constexpr double unit = 0x1.0p-60;
+  static std::int64_t in_units(double product) { return static_cast<std::int64_t>(std::floor(product / unit + 0.5)); }
 
+  // One layer's products in floating point, in one order; then whole numbers, so that the order of layers does not matter.
   void add_layer(const RowColumns& rows, std::size_t columns) {
-    const std::size_t runs = side_.size();
-    const LayerMatch match(tokens_, rows, runs, columns);
-    std::vector<std::int32_t> residual(runs * columns);  // unit 1 / share_one
-    for (std::size_t run = 0; run < runs; run++)
-      for (std::size_t e = 0; e < columns && totals_[run] > 0; e++) residual[run * columns + e] = fixed_share(match.residual(run, e) / totals_[run]);
-    std::vector<std::int64_t> products;
-    for (std::size_t i = 0; i < runs; i++)
-      for (std::size_t j = 0; j <= i; j++)
-        products.push_back(compared(i, j) ? inner_product(residual.data() + i * columns, residual.data() + j * columns, columns) : 0);
-    const std::lock_guard<std::mutex> guard(lock_);  // whole numbers: the order of layers does not matter
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < runs; i++)
-      for (std::size_t j = 0; j <= i; j++) products_[i * runs + j] += products[at++];
+    const LayerMatch match(tokens_, rows, run_count_, columns);
+    const auto residual = [&](std::size_t run, std::size_t e) { return totals_[run] > 0 ? match.residual(run, e) / totals_[run] : 0; };
+    const std::size_t width = second_.size();
+    std::vector<float> second(columns * width);  // [column_count, runs of the second side]: a run of the first meets them all at once
+    for (std::size_t j = 0; j < width; j++)
+      for (std::size_t e = 0; e < columns; e++) second[e * width + j] = static_cast<float>(residual(second_[j], e));
+    std::vector<std::int64_t> parted, own(run_count_);
+    std::vector<float> sums(width);
+    for (const std::uint32_t run : first_) {
+      std::fill(sums.begin(), sums.end(), 0.0F);
+      for (std::size_t e = 0; e < columns; e++) {
+        const auto value = static_cast<float>(residual(run, e));
+        const float* others = second.data() + e * width;
+        for (std::size_t j = 0; j < width; j++) sums[j] += value * others[j];
+      }
+      for (const float sum : sums) parted.push_back(in_units(static_cast<double>(sum)));
+    }
+    for (std::size_t run = 0; run < run_count_; run++) {
+      double square = 0;
+      for (std::size_t e = 0; e < columns; e++) square += residual(run, e) * residual(run, e);
+      own[run] = in_units(square);
+    }
+    const std::lock_guard<std::mutex> guard(lock_);
+    for (std::size_t at = 0; at < parted.size(); at++) parted_[at] += parted[at];
+    for (std::size_t run = 0; run < run_count_; run++) own_[run] += own[run];
   }
 
-  std::vector<std::uint8_t> side_;  // [run_count]
+  std::size_t run_count_;
   TokenBlocks tokens_;
-  std::vector<double> totals_;          // [run_count], selections of matched rows
-  std::vector<std::int64_t> products_;  // [run_count, run_count], the lower half; unit 1 / share_one^2
+  std::vector<std::uint32_t> first_, second_;  // runs of either side
+  std::vector<double> totals_;                 // [run_count], selections of matched rows
+  std::vector<std::int64_t> parted_;           // [runs of the first side, runs of the second]
+  std::vector<std::int64_t> own_;              // [run_count], of a run with itself
   std::mutex lock_;
 };
 
