@@ -34,9 +34,9 @@ export function AxisY({ scale, x, width, format, count = 4 }: { scale: ScaleLine
 // Accuracies under shuffled topics as a histogram, the observed one and its interval on the same axis.
 export function NullChart({ test, nulls, width, height }: { test: HeldOut; nulls: ArrayLike<number>; width: number; height: number }) {
   const accuracy = test.accuracy ?? 0, bottom = height - 36, left = 12, right = width - 16;
-  const x = scaleLinear([0, 1], [left, right]);
   // Bins as wide as one prompt, or a few, and centred on what a whole number of prompts gives: else bars would come and go with rounding.
   const step = Math.ceil((test.trials ?? 60) / 60) / (test.trials ?? 60);
+  const x = scaleLinear([-step / 2, 1 + step / 2], [left, right]);
   const edges = Array.from({ length: Math.ceil(1 / step) + 1 }, (_, i) => (i - 0.5) * step);
   const bins = bin().domain([-step / 2, 1 + step / 2]).thresholds(edges)(Array.from(nulls));
   const y = scaleLinear([0, max(bins, (b) => b.length) ?? 1], [bottom, 46]);
@@ -59,7 +59,7 @@ export interface AccuracyRow { name: string; test?: HeldOut; reason?: string }
 
 // Tests and phases beside one another: interval, observed accuracy, and where shuffled topics end.
 export function AccuracyChart({ rows, width }: { rows: AccuracyRow[]; width: number }) {
-  const left = Math.min(190, width * 0.42), x = scaleLinear([0, 1], [left, width - 50]);
+  const left = Math.min(190, width * 0.42), right = width - 62, x = scaleLinear([0, 1], [left, right]);
   return (
     <>
       {rows.map((row, i) => {
@@ -67,14 +67,14 @@ export function AccuracyChart({ rows, width }: { rows: AccuracyRow[]; width: num
         return (
           <g key={row.name}>
             <text x={left - 10} y={y} text-anchor="end" dy="0.32em">{row.name}</text>
-            <line class="grid" x1={left} x2={width - 50} y1={y} y2={y} />
+            <line class="grid" x1={left} x2={right} y1={y} y2={y} />
             {accuracy === undefined ? <text class="quiet" x={left + 4} y={y} dy="0.32em">{fit(row.reason ?? "not computed", width - left)}</text> : (
               <>
                 {test!.null_mean !== undefined && <rect class="null-bar" x={x(Math.max(0, 2 * test!.null_mean - (test!.null_quantile_95 ?? test!.null_mean)))} width={Math.max(2, x(test!.null_quantile_95 ?? test!.null_mean) - x(Math.max(0, 2 * test!.null_mean - (test!.null_quantile_95 ?? test!.null_mean))))} y={y - 6} height={12} />}
                 {test!.chance !== undefined && <line class="null-edge" x1={x(test!.chance)} x2={x(test!.chance)} y1={y - 8} y2={y + 8} />}
                 {test!.interval_95 && <line class="whisker" x1={x(test!.interval_95[0])} x2={x(test!.interval_95[1])} y1={y} y2={y} />}
                 <circle class="observed-dot" cx={x(accuracy)} cy={y} r="5" />
-                <text x={width - 44} y={y} dy="0.32em">{percent(accuracy, 0)}</text>
+                <text x={width} y={y} dy="0.32em" text-anchor="end">{percent(accuracy, 0)}</text>
               </>
             )}
           </g>
@@ -130,10 +130,10 @@ export function MatrixChart({ names, order, value, text, shade, width, chosen, c
     <>
       {columns_label && <text class="axis-label" x={left + (size * names.length) / 2} y={11} text-anchor="middle">{columns_label}</text>}
       {rows_label && <text class="axis-label" transform={`translate(10,${top + (size * names.length) / 2}) rotate(-90)`} text-anchor="middle">{rows_label}</text>}
-      {order.map((c, i) => <text key={`c${c}`} transform={`translate(${left + (i + 0.5) * size + 4},${top - 6}) rotate(-60)`}>{fit(names[c], longest)}</text>)}
+      {order.map((c, i) => <text key={`c${c}`} style={{ fontSize: `${Math.min(12, size)}px` }} transform={`translate(${left + (i + 0.5) * size + 4},${top - 6}) rotate(-60)`}>{fit(names[c], longest)}</text>)}
       {order.map((r, i) => (
         <g key={r} transform={`translate(${left},${top + i * size})`}>
-          <text x="-6" y={size / 2} dy="0.32em" text-anchor="end">{fit(names[r], longest)}</text>
+          <text x="-6" y={size / 2} dy="0.32em" text-anchor="end" style={{ fontSize: `${Math.min(12, size)}px` }}>{fit(names[r], longest)}</text>
           {order.map((c, j) => {
             const v = value(r, c), part = shade(v), picked = chosen?.[0] === r && chosen[1] === c;
             const press = choose && (() => choose(r, c));

@@ -42,6 +42,7 @@ export function VerdictView() {
           <h2>{head}</h2>
           <p class="lead">{rest}</p>
           {test?.accuracy !== undefined && <Sentence test={test} />}
+          <Doubts />
           {!own_axis.value && <Missing>The tests were made for the atlas's own topics, not for “{axis.value}”.</Missing>}
           <p class="caution">What it does not show: that these experts know a topic, or that switching them off would hurt it. Topics can also separate by language, format or length of their prompts; the control on length stands beside it, and only prompts that differ in topic alone could tell the rest apart.</p>
         </div>
@@ -78,7 +79,7 @@ function Numbers() {
   const { reference, source } = atlas.value.file, c = columns.value, evidence = phase_evidence.value?.experts;
   const facts: [string, string, string][] = [
     [whole(source.probes.length), "prompts", `${atlas.value.topics.length} topics`],
-    [whole(atlas.value.count), "experts seen", `${atlas.value.layers.length} layers, ${source.expert_top_k} of ${source.expert_count} a token`],
+    [whole(atlas.value.count), "experts seen", `${atlas.value.layers.length} ${atlas.value.layers.length === 1 ? "layer" : "layers"}, ${source.expert_top_k} of ${source.expert_count} a token`],
     [whole(reference.summary.experts_kept), "above the floors", `${whole(reference.summary.dropped_sparse ?? 0)} sparse, ${whole(reference.summary.dropped_unreplicated ?? 0)} unreplicated`],
   ];
   if (evidence?.specialist_count !== undefined)
@@ -90,6 +91,16 @@ function Numbers() {
       {c.specialist === undefined && evidence?.not_computed && <li><small>Per-expert tests: {evidence.not_computed}</small></li>}
     </ul>
   );
+}
+
+// A control that predicts topics without looking at experts takes weight off the verdict: said where the verdict stands.
+function Doubts() {
+  const controls = phase_evidence.value?.controls, said: string[] = [];
+  for (const [key, what] of [["length_only", "the number of its tokens"], ["token_counts", "which tokens it has"]] as const) {
+    const test = controls?.[key]?.held_out;
+    if (separates(test)) said.push(`${what} alone: ${percent(test!.accuracy, 0)}`);
+  }
+  return said.length ? <p class="warning">A prompt's topic can also be told without any expert, by {said.join("; by ")}. Compare before crediting the experts.</p> : null;
 }
 
 const control_names: [string, string][] = [["length_only", "length only"], ["token_counts", "tokens only"], ["token_matched", "routing beyond tokens"]];

@@ -16,7 +16,7 @@ export function make_page(atlas_path, out_path) {
 }
 
 // A page whose requests, console errors and exceptions are collected in `faults`.
-export async function open_page(browser, path, { fragment = "", width = 1360, height = 900, ...options } = {}) {
+export async function open_page(browser, path, { fragment = "", width = 1360, height = 900, before, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, acceptDownloads: true, ...options });
   const page = await context.newPage();
   const faults = [];
@@ -24,6 +24,7 @@ export async function open_page(browser, path, { fragment = "", width = 1360, he
   page.on("console", (message) => { if (message.type() === "error" || message.type() === "warning") faults.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
   page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
+  await before?.(page);
   await page.goto(`file://${path}${fragment}`);
   return { page, faults, context };
 }
