@@ -5,7 +5,9 @@ import { chromium } from "playwright-core";
 
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-export const open_browser = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: flags });
+const patience = 180_000; // ms: a busy machine is no fault of the page
+
+export const open_browser = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: flags, timeout: patience });
 
 // With the program where EXPERT_ATLAS names it; else as the program does it, from the built template.
 export function make_page(atlas_path, out_path) {
@@ -18,6 +20,7 @@ export function make_page(atlas_path, out_path) {
 // A page whose requests, console errors and exceptions are collected in `faults`.
 export async function open_page(browser, path, { fragment = "", width = 1360, height = 900, before, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, acceptDownloads: true, ...options });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const faults = [];
   page.on("request", (request) => { if (!/^(file|blob|data):/.test(request.url())) faults.push(`request: ${request.url()}`); });

@@ -1,7 +1,7 @@
 // Two ways to the same numbers: what the page computes from counts against what C++ wrote into the atlas, and against hand work.
 import { expect, test } from "vitest";
 import { columns_for } from "../src/columns";
-import { open_atlas } from "../src/read";
+import { decode, open_atlas } from "../src/read";
 import { affinity_of, axes_of, expert_affinity, expert_counts, phase_totals, grouping_by, mean_shares, order_by_similarity, phase_counts, similarity, specialisation_of } from "../src/shares";
 import { encode, hand_atlas, real_atlas } from "./atlas_files";
 
@@ -11,6 +11,16 @@ test("affinities from counts equal the program's, to its six decimals", async ()
   const affinity = affinity_of(mean_shares(phase_counts(atlas, await atlas.selections(), "all"), atlas.count, grouping), 4);
   for (let i = 0; i < affinity.length; i++) expect(Math.abs(affinity[i] - atlas.affinity[i])).toBeLessThan(5.1e-7);
   for (let e = 0; e < atlas.count; e++) expect(Math.abs(specialisation_of(affinity.subarray(4 * e, 4 * e + 4)) - atlas.specialisation[e])).toBeLessThan(5.1e-7);
+});
+
+test("the affinities that a page leaves out follow from counts", async () => {
+  const atlas = await open_atlas(real_atlas()), evidence = atlas.file.evidence!.all, F = evidence.experts!.count!;
+  expect(evidence.layers_left_out).toEqual([]);
+  const [index, theirs] = await Promise.all([decode(evidence.experts!.expert, "index", F), decode(evidence.experts!.affinity, "affinity", 4 * F)]);
+  const ours = affinity_of(mean_shares(phase_counts(atlas, await atlas.selections(), "all"), atlas.count, grouping_by(atlas, "topic")), 4);
+  let farthest = 0;
+  theirs.forEach((value, i) => (farthest = Math.max(farthest, Math.abs(value - ours[4 * index[i >> 2] + (i & 3)]))));
+  expect(farthest).toBeLessThan(1e-12);
 });
 
 test("one expert's affinity, read on its own, is its row of the matrix", async () => {
