@@ -20,7 +20,7 @@ test("the affinities that a page leaves out follow from counts", async () => {
   const ours = affinity_of(mean_shares(phase_counts(atlas, await atlas.selections(), "all"), atlas.count, grouping_by(atlas, "topic")), 4);
   let farthest = 0;
   theirs.forEach((value, i) => (farthest = Math.max(farthest, Math.abs(value - ours[4 * index[i >> 2] + (i & 3)]))));
-  expect(farthest).toBeLessThan(1e-12);
+  expect(farthest).toBeLessThan(5e-7); // the program's tests work on fixed-point shares, see src/stats/affinity.h
 });
 
 test("one expert's affinity, read on its own, is its row of the matrix", async () => {
