@@ -144,7 +144,7 @@ export function MatrixChart({ names, order, value, text, shade, width, chosen, c
                 <rect x={j * size + 1} width={size - 2} y={1} height={size - 2} rx="3" class="matrix-ground" />
                 <rect x={j * size + 1} width={size - 2} y={1} height={size - 2} rx="3" class={`matrix-fill${r === c ? " same" : ""}`} fill-opacity={part} />
                 {size >= 7 * text(v).length + 2 && v !== 0 && <text x={(j + 0.5) * size} y={size / 2} dy="0.34em" text-anchor="middle" class={part > 0.55 ? "on-fill" : ""}>{text(v)}</text>}
-                <title>{say(r, c, text(v))}</title>
+                {!choose && <title>{say(r, c, text(v))}</title>}
               </g>
             );
           })}
