@@ -3,6 +3,7 @@
 // Leaving out a prompt changes only its own topic's shares: the other topics' are computed once. Each run's contribution
 // count / total / (runs - 1) is computed once too and added in the reference's order, so every sum has the same bits.
 #include <algorithm>
+#include <memory>
 
 #include "base/parallel.h"
 #include "stats/run_matrix.h"
@@ -12,26 +13,28 @@ namespace atlas {
 
 namespace {
 
-// [run, expert]: count / total / (runs of the topic - left_out).
-std::vector<double> contributions(const RunMatrix& matrix, std::uint32_t left_out) {
-  std::vector<double> result(matrix.counts.size());
+using Rows = std::unique_ptr<double[]>;  // [run, expert]
+
+// count / total / (runs of the topic - left_out).
+Rows contributions(const RunMatrix& matrix, std::uint32_t left_out) {
+  Rows result = std::make_unique_for_overwrite<double[]>(matrix.run_count() * matrix.expert_count());
   parallel_for(matrix.run_count(), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t run = begin; run < end; run++) {
       const double total = matrix.totals[run], runs = matrix.topic_runs[matrix.run_topic[run]] - left_out;
       const double* counts = matrix.row(run);
-      double* out = result.data() + run * matrix.expert_count();
+      double* out = result.get() + run * matrix.expert_count();
       for (std::size_t e = 0; e < matrix.expert_count(); e++) out[e] = counts[e] / total / runs;
     }
   });
   return result;
 }
 
-void add_rows(const RunMatrix& matrix, const std::vector<double>& rows, std::uint32_t topic, std::size_t without_run, double* share) {
+void add_rows(const RunMatrix& matrix, const Rows& rows, std::uint32_t topic, std::size_t without_run, double* share) {
   const std::size_t expert_count = matrix.expert_count();
   std::fill_n(share, expert_count, 0.0);
   for (std::size_t run = 0; run < matrix.run_count(); run++) {
     if (matrix.run_topic[run] != topic || run == without_run) continue;
-    const double* row = rows.data() + run * expert_count;
+    const double* row = rows.get() + run * expert_count;
     for (std::size_t e = 0; e < expert_count; e++) share[e] += row[e];
   }
 }
@@ -41,7 +44,7 @@ constexpr std::size_t no_run = static_cast<std::size_t>(-1);
 // The folds of one stretch of runs, one after another on one thread.
 class Folds {
  public:
-  Folds(const RunMatrix& matrix, const std::vector<double>& shares, const std::vector<double>& held_out_rows, std::size_t top_k)
+  Folds(const RunMatrix& matrix, const std::vector<double>& shares, const Rows& held_out_rows, std::size_t top_k)
       : matrix_(matrix), shares_(shares), held_out_rows_(held_out_rows), own_(matrix.expert_count()), sum_(own_),
         sets_(matrix.topic_count(), TopSet(top_k)) {}
 
@@ -90,7 +93,7 @@ class Folds {
 
   const RunMatrix& matrix_;
   const std::vector<double>& shares_;
-  const std::vector<double>& held_out_rows_;
+  const Rows& held_out_rows_;
   std::vector<double> own_, sum_;  // [expert_count]
   std::vector<TopSet> sets_;       // [topic_count]
 };
@@ -103,7 +106,7 @@ static void check_top_k(double top_k) {
 
 static ReferenceValidation validate(const RunMatrix& matrix, double top_k) {
   std::vector<double> shares(matrix.topic_count() * matrix.expert_count());
-  const std::vector<double> rows = contributions(matrix, 0), held_out_rows = contributions(matrix, 1);
+  const Rows rows = contributions(matrix, 0), held_out_rows = contributions(matrix, 1);
   for (std::uint32_t c = 0; c < matrix.topic_count(); c++) add_rows(matrix, rows, c, no_run, shares.data() + c * matrix.expert_count());
 
   ReferenceValidation validation;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/parallel.h"
 #include "probes/probe_set.h"
 
 namespace atlas {
@@ -130,12 +131,12 @@ RunMatrix check_runs(const PromptCounts& prompt_counts, const std::vector<Refere
     matrix.layers.push_back(static_cast<std::uint64_t>(entry.layer));
     matrix.experts.push_back(static_cast<std::uint64_t>(entry.expert));
   }
-  matrix.counts.resize(ordered.size() * all.size());
+  matrix.counts = std::make_unique<double[]>(ordered.size() * all.size());
   for (std::size_t run = 0; run < tables.size(); run++) {
     std::size_t e = 0;
     for (const ReferenceCount& entry : tables[run]) {
       while (!same_expert(all[e], entry)) e++;
-      matrix.counts[run * all.size() + e] = entry.count;
+      matrix.row(run)[e] = entry.count;
     }
   }
   return matrix;
@@ -185,16 +186,18 @@ RunMatrix run_matrix(const Counts& counts) {
     matrix.layers.push_back(expert.layer);
     matrix.experts.push_back(expert.expert);
   }
-  matrix.counts.resize(runs.size() * counts.experts.size());
-  for (std::size_t run = 0; run < runs.size(); run++) {
-    const std::size_t p = runs[run].probe;
-    add_run(matrix, probes[p].topic, runs[run].prompt_index, totals[p]);
-    double* row = matrix.counts.data() + run * counts.experts.size();
-    for (std::size_t f = 0; f < counts.phases.size(); f++) {
-      const std::uint32_t* selections = counts.selections.data() + counts.at(p, f, 0);
-      for (std::size_t e = 0; e < counts.experts.size(); e++) row[e] += selections[e];
+  for (const CountedRun& run : runs) add_run(matrix, probes[run.probe].topic, run.prompt_index, totals[run.probe]);
+  matrix.counts = std::make_unique_for_overwrite<double[]>(runs.size() * counts.experts.size());
+  parallel_for(runs.size(), 8, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t run = begin; run < end; run++) {
+      double* row = matrix.row(run);
+      std::fill_n(row, counts.experts.size(), 0.0);
+      for (std::size_t f = 0; f < counts.phases.size(); f++) {
+        const std::uint32_t* selections = counts.selections.data() + counts.at(runs[run].probe, f, 0);
+        for (std::size_t e = 0; e < counts.experts.size(); e++) row[e] += selections[e];
+      }
     }
-  }
+  });
   return matrix;
 }
 

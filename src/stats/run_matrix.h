@@ -1,6 +1,7 @@
 // Checked runs as one dense matrix: what reference.cpp computes on. Internal to reference mode.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "stats/reference.h"
@@ -15,12 +16,13 @@ struct RunMatrix {
   std::vector<double> totals;             // [run_count], selections
   std::vector<std::uint64_t> layers;      // [expert_count]; experts rising by layer, then id
   std::vector<std::uint64_t> experts;     // [expert_count]
-  std::vector<double> counts;             // [run_count, expert_count], selections
+  std::unique_ptr<double[]> counts;       // [run_count, expert_count], selections; no vector, so that no thread zeroes what all then fill
 
   std::size_t run_count() const { return run_topic.size(); }
   std::size_t expert_count() const { return experts.size(); }
   std::size_t topic_count() const { return topics.size(); }
-  const double* row(std::size_t run) const { return counts.data() + run * expert_count(); }
+  double* row(std::size_t run) { return counts.get() + run * expert_count(); }
+  const double* row(std::size_t run) const { return counts.get() + run * expert_count(); }
 };
 
 // The reference's checkedRuns: throws Error at the first fault, in its order.

@@ -123,30 +123,24 @@ std::vector<std::uint32_t> ids_seen(const LayerView& layer) {
   return ids;
 }
 
-// What one layer adds to the result: the experts seen and, for each cell, their counts.
+// What one layer adds to the result: its histogram and the columns of it that somebody chose.
 struct LayerCounts {
-  std::vector<std::uint32_t> experts;     // [seen]
-  std::vector<std::uint32_t> selections;  // [cell_count, seen]
-  std::vector<float> router_weight_sum;   // alike, or empty
+  LayerHistogram histogram;
+  std::vector<std::uint32_t> columns;  // [seen], rising
+  std::vector<std::uint32_t> experts;  // [seen], their ids
 };
 
-LayerCounts without_unseen(const LayerHistogram& histogram, std::size_t cell_count, const std::vector<std::uint32_t>& id_of_column) {
-  LayerCounts counts;
-  std::vector<std::size_t> columns;
+LayerCounts with_seen_columns(LayerHistogram histogram, std::size_t cell_count, const std::vector<std::uint32_t>& id_of_column) {
   std::vector<std::uint64_t> totals(histogram.width);
   for (std::size_t cell = 0; cell < cell_count; cell++)
     for (std::size_t c = 0; c < histogram.width; c++) totals[c] += histogram.selections[cell * histogram.width + c];
-  for (std::size_t c = 0; c < histogram.width; c++) {
+  LayerCounts counts;
+  for (std::uint32_t c = 0; c < histogram.width; c++) {
     if (totals[c] == 0) continue;
-    columns.push_back(c);
-    counts.experts.push_back(id_of_column.empty() ? static_cast<std::uint32_t>(c) : id_of_column[c]);
+    counts.columns.push_back(c);
+    counts.experts.push_back(id_of_column.empty() ? c : id_of_column[c]);
   }
-  for (std::size_t cell = 0; cell < cell_count; cell++)
-    for (const std::size_t c : columns) {
-      counts.selections.push_back(histogram.selections[cell * histogram.width + c]);
-      if (!histogram.router_weight_sum.empty())
-        counts.router_weight_sum.push_back(static_cast<float>(histogram.router_weight_sum[cell * histogram.width + c]));
-    }
+  counts.histogram = std::move(histogram);
   return counts;
 }
 
@@ -158,7 +152,7 @@ LayerCounts count_layer(const Trace& trace, std::size_t index, const std::vector
     const std::vector<std::uint32_t> seen = ids_seen(layer);
     LayerHistogram histogram = wide_histogram(layer, segments, cell_count, seen);
     if (!layer.router_weights.empty()) add_router_weights(layer, segments, seen, histogram);
-    return without_unseen(histogram, cell_count, seen);
+    return with_seen_columns(std::move(histogram), cell_count, seen);
   }
   const std::uint32_t expert_count = trace.manifest().expert_count;
   LayerHistogram histogram = layer.id_dtype == Dtype::u8 ? narrow_histogram<std::uint8_t>(layer, segments, cell_count, expert_count)
@@ -167,7 +161,19 @@ LayerCounts count_layer(const Trace& trace, std::size_t index, const std::vector
   for (const std::uint32_t count : histogram.selections) counted += count;
   if (counted != selection_total(layer) || !layer.selected_count.empty()) check_layer_ids(trace, layer);
   if (!layer.router_weights.empty()) add_router_weights(layer, segments, {}, histogram);
-  return without_unseen(histogram, cell_count, {});
+  return with_seen_columns(std::move(histogram), cell_count, {});
+}
+
+// Puts one layer's columns into the result, from expert `begin` on.
+void place_layer(const LayerCounts& layer, std::size_t cell_count, std::size_t begin, Counts& counts) {
+  const LayerHistogram& histogram = layer.histogram;
+  for (std::size_t cell = 0; cell < cell_count; cell++) {
+    const std::size_t into = cell * counts.experts.size() + begin, from = cell * histogram.width;
+    for (std::size_t c = 0; c < layer.columns.size(); c++) counts.selections[into + c] = histogram.selections[from + layer.columns[c]];
+    if (histogram.router_weight_sum.empty()) continue;
+    for (std::size_t c = 0; c < layer.columns.size(); c++)
+      counts.router_weight_sum[into + c] = static_cast<float>(histogram.router_weight_sum[from + layer.columns[c]]);
+  }
 }
 
 std::vector<Phase> phases_present(const TraceManifest& manifest) {
@@ -191,17 +197,16 @@ Counts count(const Trace& trace) {
   parallel_for(layers.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; i++) layers[i] = count_layer(trace, i, segments, cell_count);
   });
-  for (std::size_t i = 0; i < layers.size(); i++)
+  std::vector<std::size_t> begin_of;  // [layer], its first expert
+  for (std::size_t i = 0; i < layers.size(); i++) {
+    begin_of.push_back(counts.experts.size());
     for (const std::uint32_t expert : layers[i].experts) counts.experts.push_back({trace.manifest().layers[i], expert});
-  counts.selections.reserve(cell_count * counts.experts.size());
-  for (std::size_t cell = 0; cell < cell_count; cell++)
-    for (const LayerCounts& layer : layers) {
-      const auto row = static_cast<std::ptrdiff_t>(cell * layer.experts.size()), width = static_cast<std::ptrdiff_t>(layer.experts.size());
-      counts.selections.insert(counts.selections.end(), layer.selections.begin() + row, layer.selections.begin() + row + width);
-      if (layer.router_weight_sum.empty()) continue;
-      counts.router_weight_sum.insert(counts.router_weight_sum.end(), layer.router_weight_sum.begin() + row,
-                                      layer.router_weight_sum.begin() + row + width);
-    }
+  }
+  counts.selections.resize(cell_count * counts.experts.size());
+  if (trace.manifest().has_router_weights) counts.router_weight_sum.resize(counts.selections.size());
+  parallel_for(layers.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; i++) place_layer(layers[i], cell_count, begin_of[i], counts);
+  });
   return counts;
 }
 
