@@ -45,10 +45,16 @@ void control_tokens(const Counts& counts, const Trace* trace, std::optional<Phas
   controls.matched = matched.coverage;
   controls.token_matched_excess = matched.token_matched;
   controls.unmatched_excess = matched.unmatched;
-  // Prompts without any matched row leave this control, so it has relabelings of its own.
-  const Shares& residual = matched.shares;
-  controls.token_matched =
-      test_cosine(residual, make_relabelings(residual.topic, residual.topic_count(), relabelings.count(), options.seed), held_out);
+  // Tested on similarities between prompts that never lend each other an expectation: match_tokens()' residuals push prompts with the same
+  // vocabulary apart. Prompts without any matched row leave this control, so it has relabelings of its own.
+  constexpr std::size_t draws = 8;
+  const TokenContext context = token_context(*trace, counts, evidence.input, phase, draws, options.seed);
+  controls.token_matched.not_computed = context.not_computed;
+  const Shares& residual = context.shares;
+  if (context.not_computed.empty())
+    controls.token_matched =
+        test_cosine(residual, make_relabelings(residual.topic, residual.topic_count(), relabelings.count(), options.seed), held_out);
+  controls.context_share = context.coverage;
   constexpr std::size_t shuffles = 20;
   controls.information = token_information(*trace, counts, evidence.input, phase, shuffles, options.seed);
 }

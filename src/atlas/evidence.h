@@ -14,6 +14,7 @@
 #include "stats/layer_stats.h"
 #include "stats/phase_shares.h"
 #include "stats/reliability.h"
+#include "stats/token_context.h"
 #include "stats/token_control.h"
 #include "stats/token_information.h"
 #include "trace/counts.h"
@@ -39,6 +40,7 @@ struct Controls {
   HeldOutResult length;                                                       // prompts told apart by their number of tokens alone
   HeldOutResult token_counts;                                                 // by their token ids alone, without any routing
   HeldOutResult token_matched;                                                // by routing, once each token's usual routing is taken off
+  double context_share = 0;                                                   // of the rows: those on which token_matched stands, mean over its draws
   Coverage matched;                                                           // the rows on which token_matched stands
   std::string tokens_not_computed;                                            // why the two above and the columns below are not there, or empty
   std::vector<std::optional<double>> token_matched_excess, unmatched_excess;  // [feature_count], see token_control.h

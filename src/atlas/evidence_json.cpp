@@ -188,7 +188,9 @@ Json controls_json(const Controls& controls) {
     json["token_matched"] = {{"not_computed", controls.tokens_not_computed}};
   } else {
     json["token_counts"] = {{"held_out", held_out_json(controls.token_counts)}};
-    json["token_matched"] = {{"held_out", held_out_json(controls.token_matched)}, {"coverage", coverage_json(controls.matched)}};
+    json["token_matched"] = {{"held_out", held_out_json(controls.token_matched)},
+                             {"coverage", {{"share", controls.context_share}}},
+                             {"columns_coverage", coverage_json(controls.matched)}};
   }
   json["router_weight"] = comparison_json(controls.router_weight);
   const Reliability& halves = controls.split_half;
