@@ -49,11 +49,6 @@ export interface AtlasFile {
   };
   experts: Experts;
   counts: Counts;
-  /**
-   * each label axis of a crossed probe set as the topics, over all tokens
-   */
-  axes?: AxisEvidence[];
-  unseen_topic?: UnseenTopic;
   [k: string]: unknown;
 }
 /**
@@ -302,15 +297,15 @@ export interface ExpertEvidence {
    */
   eta_squared?: EncodedArray;
   /**
-   * f64 [F]; -1: not computed
+   * f64 [F]; -2: not computed
    */
   p_value?: EncodedArray;
   /**
-   * f64 [F], Benjamini-Hochberg; -1: not in the family
+   * f64 [F], Benjamini-Hochberg; -2: not in the family
    */
   q_value?: EncodedArray;
   /**
-   * f64 [F], family-wise; -1: not in the family
+   * f64 [F], family-wise; -2: not in the family
    */
   p_value_min_p?: EncodedArray;
   /**
@@ -322,7 +317,7 @@ export interface ExpertEvidence {
    */
   lift?: EncodedArray;
   /**
-   * f64 [F], share of bootstrap draws with the same top topic; -1: not computed
+   * f64 [F], share of bootstrap draws with the same top topic; -2: not computed
    */
   top_topic_stability?: EncodedArray;
   /**
@@ -358,11 +353,11 @@ export interface ExpertEvidence {
    */
   router_weight_affinity?: EncodedArray;
   /**
-   * f64 [F], excess of the top topic on rows whose token other topics have, too, each token compared with itself; -1: not computed
+   * f64 [F], excess of the top topic on rows whose token other topics have, too, each token compared with itself; -2: not computed
    */
   token_matched?: EncodedArray;
   /**
-   * f64 [F], the same excess on the same rows without comparing tokens; -1: not computed
+   * f64 [F], the same excess on the same rows without comparing tokens; -2: not computed
    */
   unmatched?: EncodedArray;
   family_count?: number;
@@ -382,7 +377,7 @@ export interface ExpertEvidence {
   [k: string]: unknown;
 }
 /**
- * One layer of one phase; a number that is not computed is absent or -1.
+ * One layer of one phase; a number that is not computed is absent.
  */
 export interface LayerEvidence {
   layer: number;
@@ -496,53 +491,5 @@ export interface Counts {
    * f32 [P, F, S]: applied router weights, summed; absent where weights are unknown
    */
   router_weight_sum?: EncodedArray;
-  [k: string]: unknown;
-}
-export interface AxisEvidence {
-  axis: string;
-  /**
-   * code-unit order
-   */
-  labels: string[];
-  held_out: HeldOut;
-  /**
-   * this axis tested in levels of another axis on which it was not trained
-   */
-  crossed: {
-    /**
-     * the axis held fixed
-     */
-    other: string;
-    held_out: HeldOut;
-    levels?: string[];
-    /**
-     * levels that lack a topic
-     */
-    levels_left_out?: string[];
-    level_accuracy?: number[];
-    [k: string]: unknown;
-  }[];
-  /**
-   * Shapley value (LMG) of R squared of the shares; in [0, 1]
-   */
-  variance_share?: number;
-  /**
-   * its mean if labels were dealt at random
-   */
-  variance_share_by_chance?: number;
-  variance_not_computed?: string;
-  [k: string]: unknown;
-}
-/**
- * how often a prompt of a topic that the model never saw gets a known topic's label
- */
-export interface UnseenTopic {
-  not_computed?: string;
-  wished_rate?: number;
-  false_label_rate?: number;
-  known_label_rate?: number;
-  known_accuracy?: number;
-  separation?: number;
-  topic_false_labels?: number[];
   [k: string]: unknown;
 }

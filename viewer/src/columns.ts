@@ -68,13 +68,16 @@ function columns_from_reference(atlas: Atlas, grouping: Grouping): Columns {
   };
 }
 
-// Spreads a column over the F tested experts to all S; -1 says that a value was not computed.
+// What stands for a value that was not computed: below every value that exists (src/atlas/evidence_json.cpp).
+const no_value = -2;
+
+// Spreads a column over the F tested experts to all S.
 function spread(values: Numbers, expert: Numbers, count: number, width: number): Float64Array {
   const all = new Float64Array(count * width).fill(NaN);
   for (let f = 0; f < expert.length; f++)
     for (let w = 0; w < width; w++) {
       const value = values[f * width + w];
-      all[expert[f] * width + w] = value === -1 ? NaN : value;
+      all[expert[f] * width + w] = value === no_value ? NaN : value;
     }
   return all;
 }

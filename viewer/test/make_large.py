@@ -100,7 +100,7 @@ def expert_evidence(rng, experts, topics):
     index = [e for e, status in enumerate(experts["status"]) if experts["total"][e] > 0]
     size, width = len(index), len(topics)
     special = [experts["specialisation"][e] for e in index]
-    q = [-1.0 if experts["status"][e] else min(1.0, math.exp(-28 * experts["specialisation"][e]) * rng.uniform(0.2, 3)) for e in index]
+    q = [-2.0 if experts["status"][e] else min(1.0, math.exp(-28 * experts["specialisation"][e]) * rng.uniform(0.2, 3)) for e in index]
     affinity = [experts["affinity"][e * width + c] for e in index for c in range(width)]
     lift = [experts["top_lift"][e] for e in index]
     specialist = [int(0 <= v <= 0.05 and s > 0.1) for v, s in zip(q, special)]

@@ -53,12 +53,13 @@ test("another axis of labels groups the prompts anew", async () => {
   expect(columns.tested).toBe(false);
 });
 
-test("per-expert tests are spread to the experts they belong to; -1 is not computed", async () => {
-  const experts = { count: 2, expert: encode("u32", [0, 2]), q_value: encode("f64", [0.01, -1]), specialist: encode("u8", [1, 0]), specialisation_interval_95: encode("f64", [0.8, 1, 0, 0.5], [2, 2]) };
+test("per-expert tests are spread to the experts they belong to; -2 is not computed", async () => {
+  const experts = { count: 2, expert: encode("u32", [0, 2]), q_value: encode("f64", [0.01, -2]), specialist: encode("u8", [1, 0]), specialisation_above_null: encode("f64", [-0.25, -2]), specialisation_interval_95: encode("f64", [0.8, 1, 0, 0.5], [2, 2]) };
   const atlas = await open_atlas(hand_atlas({ evidence: { all: { experts } } } as never));
   const columns = await columns_for(atlas, "all", "topic");
   expect(columns.tested).toBe(true);
   expect([...columns.q!]).toEqual([0.01, NaN, NaN]);
+  expect([...columns.above_null!]).toEqual([-0.25, NaN, NaN]);
   expect([...columns.specialist!]).toEqual([1, NaN, 0]);
   expect([...columns.specialisation_interval!]).toEqual([0.8, 1, NaN, NaN, 0, 0.5]);
 });
