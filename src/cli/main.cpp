@@ -1,6 +1,8 @@
 // The command line: lists the commands, turns an Error into one clear message and an exit code.
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
@@ -39,7 +41,7 @@ void print_error(const atlas::Error& error, bool as_json) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+static int run(int argc, char** argv) {
   CLI::App app(description, "expert-atlas");
   Console console;
   unsigned threads = 0;
@@ -81,4 +83,16 @@ int main(int argc, char** argv) {
     return exit_internal;
   }
   return exit_ok;
+}
+
+int main(int argc, char** argv) {
+  const int code = run(argc, argv);
+#ifdef ATLAS_HAS_RUNTIME
+  // Everything is written. The destructors of torch 2.11's own statics abort at exit when another libstdc++ than its own is loaded (seen with
+  // g++ 13 on Ubuntu 24.04: std::locale freed in TorchLibraryInit), so they are not run.
+  std::fflush(nullptr);
+  std::_Exit(code);
+#else
+  return code;
+#endif
 }
